@@ -101,6 +101,7 @@ struct rp_api_target {
 	char hostname[RP_API_NAME_MAX];
 	char tor_id[RP_API_NAME_MAX];
 	char device[RP_API_NAME_MAX];
+	bool hw_stamps;    /* the responder's stamps: "hw" or "sw" */
 	int service_level; /* 0 .. 7, -1 = the agent's own */
 	int traffic_class; /* 0 .. 255, -1 = the agent's own */
 };
