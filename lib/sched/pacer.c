@@ -141,12 +141,25 @@ rp_pacer_next_of(const struct rp_pacer *pacer, uint32_t id, struct rp_tsc *ret_d
 	return true;
 }
 
-void
-rp_pacer_clear(struct rp_pacer *pacer)
+int
+rp_pacer_remove(struct rp_pacer *pacer, uint32_t id)
 {
-	for (uint32_t i = 0; i < pacer->n; i++)
-		pacer->place[pacer->heap[i].id] = NOT_THERE;
-	pacer->n = 0;
+	struct node last;
+	uint32_t i;
+
+	if (id >= pacer->cap || pacer->place[id] == NOT_THERE)
+		return -ENOENT;
+	i = pacer->place[id];
+	pacer->place[id] = NOT_THERE;
+	last = pacer->heap[--pacer->n];
+	if (i == pacer->n)
+		return 0;
+	/* The last node may belong above or below the hole. */
+	if (i > 0 && earlier(last.due, pacer->heap[(i - 1) / ARITY].due))
+		sift_up(pacer, i, last);
+	else
+		sift_down(pacer, i, last);
+	return 0;
 }
 
 bool

@@ -43,7 +43,8 @@ int rp_pacer_add_at(struct rp_pacer *pacer, uint32_t id, uint64_t period_ticks, 
 /** Next time of @p id. @return false when it is not there */
 bool rp_pacer_next_of(const struct rp_pacer *pacer, uint32_t id, struct rp_tsc *ret_due);
 
-void rp_pacer_clear(struct rp_pacer *pacer);
+/** @return 0, -ENOENT */
+int rp_pacer_remove(struct rp_pacer *pacer, uint32_t id);
 
 /** Due time of the next entry. @return false when there is none */
 bool rp_pacer_next(const struct rp_pacer *pacer, struct rp_tsc *ret_due);
