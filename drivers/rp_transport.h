@@ -33,6 +33,17 @@
 struct rp_port;
 struct rp_qp;
 
+/**
+ * rp_ev.status of a TX_ERR that the driver made itself, without asking the device.
+ * Devices use smaller syndromes.
+ */
+enum rp_tx_refusal {
+	RP_TX_REFUSED_LENGTH = 0xF0, /* 0, or over caps.max_payload_bytes */
+	RP_TX_REFUSED_PEER,          /* not ready: no link-layer address yet */
+	RP_TX_REFUSED_LINK,          /* the port is down */
+	RP_TX_REFUSED_FLUSH,         /* given up when the queue pair was closed */
+};
+
 /** Each flag promises a filled slot or field; the conformance suite checks. */
 enum rp_cap {
 	RP_CAP_SPORT_PER_SEND = 1 << 0, /* rp_tx.flow_label decides the source port */
@@ -67,6 +78,7 @@ struct rp_port_conf {
 	int numa_node;      /* of the polling lcore; -1 any */
 	bool one_lcore;     /* prober, responder and poll are called from one thread */
 	const struct rp_host_clock *clock; /* outlives the port */
+	const void *driver_data;           /* loop: struct rp_loop_conf; NULL for others */
 };
 
 struct rp_qp_conf {
@@ -170,7 +182,10 @@ extern const struct rp_transport_ops *const rp_drivers[];
 /** @return the driver called @p name, or NULL */
 const struct rp_transport_ops *rp_driver_find(const char *name);
 
-/** Mandatory slots filled, flags and slots agree. @return 0, -EINVAL with @p why */
+/**
+ * Mandatory slots filled, limits and rate usable, every flag backed by its slot.
+ * @return 0, -EINVAL with @p why
+ */
 int rp_driver_validate(const struct rp_transport_ops *ops, const struct rp_caps *caps, char *why);
 
 /* Optional operations with their default. */
