@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "rp_dgram.h"
+#include "rp_opt.h"
 #include "rp_tsc.h"
 
 struct rp_port;

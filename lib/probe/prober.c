@@ -342,10 +342,11 @@ book_ack(struct slot *s, const struct rp_payload *msg, const struct rp_ev *ev, s
 		/* Both stamps from the one message that carries both. */
 		s->at.t3 = msg->t3;
 		s->at.t4 = msg->t4;
-		s->at.t6 = now;
 		if (msg->t3.ns == 0 || msg->t4.ns == 0)
 			s->flags |= NO_STAMP;
 	}
+	/* Of the later ACK: with ACK 2 first, T5 would lie behind T6 otherwise. */
+	s->at.t6 = now;
 	if ((msg->flags & RP_PAYLOAD_F_LABEL) != 0)
 		s->flags |= REPLY_KNOWN;
 	if ((msg->flags & RP_PAYLOAD_F_EXT) == 0 || msg->ext == 0)
