@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rp_text.h"
+
 static bool
 reserve(struct rp_buf *buf, size_t more)
 {
@@ -85,56 +87,28 @@ rp_buf_printf(struct rp_buf *buf, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Length of the UTF-8 sequence at @p s, or 0 when it is not one. */
-static size_t
-utf8_len(const unsigned char *s)
-{
-	static const struct {
-		unsigned char mask, lead;
-		uint32_t min;
-	} form[] = {
-		{0x80, 0x00, 0}, {0xE0, 0xC0, 0x80}, {0xF0, 0xE0, 0x800}, {0xF8, 0xF0, 0x10000}};
-	uint32_t code;
-	size_t n;
-
-	for (n = 0; n < RP_ARRAY_LEN(form); n++)
-		if ((s[0] & form[n].mask) == form[n].lead)
-			break;
-	if (n == RP_ARRAY_LEN(form))
-		return 0;
-	code = (unsigned char)(s[0] & (unsigned char)~form[n].mask);
-	for (size_t i = 1; i <= n; i++) {
-		if ((s[i] & 0xC0) != 0x80)
-			return 0;
-		code = code << 6 | (s[i] & 0x3F);
-	}
-	if (code < form[n].min || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
-		return 0;
-	return n + 1;
-}
-
 void
 rp_buf_json_string(struct rp_buf *buf, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	size_t left = strlen(text);
 
 	rp_buf_puts(buf, "\"");
-	while (*s != '\0') {
-		size_t n = utf8_len(s);
+	while (left > 0) {
+		uint32_t code;
+		size_t n = rp_text_utf8(text, left, &code);
 
 		if (n == 0) {
 			rp_buf_puts(buf, "\xEF\xBF\xBD");
-			s++;
-		} else if (*s == '"' || *s == '\\') {
-			rp_buf_printf(buf, "\\%c", *s);
-			s++;
-		} else if (*s < 0x20 || *s == 0x7F) {
-			rp_buf_printf(buf, "\\u%04x", *s);
-			s++;
+			n = 1;
+		} else if (code == '"' || code == '\\') {
+			rp_buf_printf(buf, "\\%c", (char)code);
+		} else if (rp_text_is_control(code)) {
+			rp_buf_printf(buf, "\\u%04x", code);
 		} else {
-			rp_buf_add(buf, s, n);
-			s += n;
+			rp_buf_add(buf, text, n);
 		}
+		text += n;
+		left -= n;
 	}
 	rp_buf_puts(buf, "\"");
 }

@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "rp_buf.h"
+#include "rp_text.h"
 
-#define LINE_MAX_BYTES 2048
+#define MSG_MAX_BYTES 2048
 
 /*
  * The one process-wide state of lib/: a log call must work from any depth
@@ -54,6 +55,26 @@ stamp(char *text, size_t len)
 	snprintf(text + n, len - n, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
+/* A name from a peer must not forge a second line or move the cursor. */
+static void
+put_harmless(struct rp_buf *line, const char *msg)
+{
+	size_t left = strlen(msg);
+
+	while (left > 0) {
+		uint32_t code;
+		size_t n = rp_text_utf8(msg, left, &code);
+
+		if (n == 0 || rp_text_is_control(code))
+			rp_buf_puts(line, "?");
+		else
+			rp_buf_add(line, msg, n);
+		n += n == 0;
+		msg += n;
+		left -= n;
+	}
+}
+
 static void
 put_line(enum rp_log_level level, const char *component, const char *msg, uint32_t suppressed)
 {
@@ -72,10 +93,7 @@ put_line(enum rp_log_level level, const char *component, const char *msg, uint32
 		rp_buf_puts(&line, "}\n");
 	} else {
 		rp_buf_printf(&line, "%s %-5s %s: ", ts, level_name[level], component);
-		/* A name from a peer must not forge a second line or move the cursor. */
-		for (const char *c = msg; *c != '\0'; c++)
-			rp_buf_printf(
-				&line, "%c", (unsigned char)*c < 0x20 || *c == 0x7F ? '?' : *c);
+		put_harmless(&line, msg);
 		if (suppressed > 0)
 			rp_buf_printf(&line, " (%u more suppressed)", suppressed);
 		rp_buf_puts(&line, "\n");
@@ -89,7 +107,7 @@ put_line(enum rp_log_level level, const char *component, const char *msg, uint32
 void
 rp_log(enum rp_log_level level, const char *component, const char *fmt, ...)
 {
-	char msg[LINE_MAX_BYTES];
+	char msg[MSG_MAX_BYTES];
 	va_list ap;
 
 	if (!rp_log_enabled(level))
@@ -104,7 +122,7 @@ void
 rp_log_limited(struct rp_log_site *site, enum rp_log_level level, const char *component,
 	const char *fmt, ...)
 {
-	char msg[LINE_MAX_BYTES];
+	char msg[MSG_MAX_BYTES];
 	struct timespec now;
 	int64_t last;
 	va_list ap;

@@ -33,7 +33,10 @@ void rp_buf_puts(struct rp_buf *buf, const char *text);
 void rp_buf_printf(struct rp_buf *buf, const char *fmt, ...) RP_PRINTF(2, 3);
 void rp_buf_vprintf(struct rp_buf *buf, const char *fmt, va_list ap) RP_PRINTF(2, 0);
 
-/** Add @p text as a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
+/**
+ * Add @p text as a JSON string with its quotes; invalid UTF-8 becomes U+FFFD, and
+ * all control characters (C1 too, which JSON would allow) are escaped.
+ */
 void rp_buf_json_string(struct rp_buf *buf, const char *text);
 
 /** The text, never NULL. */

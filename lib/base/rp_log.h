@@ -9,8 +9,11 @@
  *
  * Thread:  any; a line is written with one write(2). Never from a hot path:
  *          lcores count, and the control thread logs what the counters say.
- * Memory:  lines are cut at 2 KiB.
+ * Memory:  messages are cut at 2 KiB; the line is on the heap for the call.
  * Time:    wall clock in the line only.
+ *
+ * Control characters and invalid UTF-8 in a message become '?' (text) or an escape
+ * (JSON): a name from a peer cannot forge a line.
  *
  * Message rules: lower case, object first, no trailing period, values follow
  * their names. A message that a packet or a peer can cause uses rp_log_rl().

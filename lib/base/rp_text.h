@@ -41,6 +41,19 @@ int rp_text_size(const char *text, int64_t min, int64_t max, int64_t *ret_value)
  */
 const char *rp_text_nearest(const char *word, const char *const *names);
 
+/**
+ * Decode one UTF-8 sequence of @p text.
+ * @return its bytes, or 0 when it is malformed, overlong, a surrogate or cut by @p len
+ */
+size_t rp_text_utf8(const char *text, size_t len, uint32_t *ret_code);
+
+/** C0, DEL and C1: characters that may end a line or drive a terminal. */
+static inline bool
+rp_text_is_control(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7F && code < 0xA0);
+}
+
 /** True when @p text is valid UTF-8 without control bytes other than tab. */
 bool rp_text_is_printable_utf8(const char *text, size_t len);
 

@@ -30,7 +30,10 @@ rp_random_bytes(void *buf, size_t len)
 	}
 }
 
-/* Parse the leading integer; *ret_end points behind it. */
+/*
+ * Parse the leading integer; *ret_end points behind it, also with -ERANGE: what
+ * follows decides whether the text was of the form at all.
+ */
 static int
 leading_i64(const char *text, int64_t *ret_value, const char **ret_end)
 {
@@ -43,10 +46,10 @@ leading_i64(const char *text, int64_t *ret_value, const char **ret_end)
 		return -EINVAL;
 	errno = 0;
 	v = strtoll(text, &end, base);
+	*ret_end = end;
 	if (errno == ERANGE)
 		return -ERANGE;
 	*ret_value = v;
-	*ret_end = end;
 	return 0;
 }
 
@@ -54,14 +57,12 @@ int
 rp_text_i64(const char *text, int64_t min, int64_t max, int64_t *ret_value)
 {
 	const char *end;
-	int64_t v;
+	int64_t v = 0;
 	int rc = leading_i64(text, &v, &end);
 
-	if (rc != 0)
-		return rc;
-	if (*end != '\0')
+	if (rc == -EINVAL || *end != '\0')
 		return -EINVAL;
-	if (v < min || v > max)
+	if (rc != 0 || v < min || v > max)
 		return -ERANGE;
 	*ret_value = v;
 	return 0;
@@ -133,18 +134,20 @@ rp_text_duration(const char *text, const char *unit, int64_t min, int64_t max, i
 {
 	int64_t unit_ns = unit == NULL ? 0 : duration_unit_ns(unit);
 	__int128 ns;
-	int64_t v, given;
+	int64_t v = 0, given;
 	const char *end;
 	int rc;
 
 	if (unit_ns == 0)
 		return -EINVAL;
 	rc = leading_i64(text, &v, &end);
-	if (rc != 0)
+	if (rc == -EINVAL)
 		return rc;
 	given = *end == '\0' ? unit_ns : duration_unit_ns(end);
 	if (given == 0)
 		return -EINVAL;
+	if (rc != 0)
+		return rc;
 	ns = (__int128)v * given;
 	if (ns % unit_ns != 0)
 		return -EINVAL;
@@ -159,20 +162,20 @@ rp_text_size(const char *text, int64_t min, int64_t max, int64_t *ret_value)
 {
 	static const struct {
 		const char *name;
-		int shift;
-	} unit[] = {{"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
+		int64_t bytes;
+	} unit[] = {{"", 1}, {"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
 	const char *end;
-	int64_t v;
+	int64_t v = 0;
 	int rc = leading_i64(text, &v, &end);
 
-	if (rc != 0)
+	if (rc == -EINVAL)
 		return rc;
 	for (size_t i = 0; i < RP_ARRAY_LEN(unit); i++) {
-		__int128 bytes = (__int128)v << unit[i].shift;
+		__int128 bytes = (__int128)v * unit[i].bytes;
 
 		if (strcmp(end, unit[i].name) != 0)
 			continue;
-		if (bytes < min || bytes > max)
+		if (rc != 0 || bytes < min || bytes > max)
 			return -ERANGE;
 		*ret_value = (int64_t)bytes;
 		return 0;
@@ -222,39 +225,48 @@ rp_text_nearest(const char *word, const char *const *names)
 	return best;
 }
 
+size_t
+rp_text_utf8(const char *text, size_t len, uint32_t *ret_code)
+{
+	static const struct {
+		unsigned char mask, lead;
+		uint32_t min;
+	} form[] = {
+		{0x80, 0x00, 0}, {0xE0, 0xC0, 0x80}, {0xF0, 0xE0, 0x800}, {0xF8, 0xF0, 0x10000}};
+	const unsigned char *s = (const unsigned char *)text;
+	uint32_t code;
+	size_t more;
+
+	if (len == 0)
+		return 0;
+	for (more = 0; more < RP_ARRAY_LEN(form); more++)
+		if ((s[0] & form[more].mask) == form[more].lead)
+			break;
+	if (more == RP_ARRAY_LEN(form) || more >= len)
+		return 0;
+	code = (unsigned char)(s[0] & (unsigned char)~form[more].mask);
+	for (size_t i = 1; i <= more; i++) {
+		if ((s[i] & 0xC0) != 0x80)
+			return 0;
+		code = code << 6 | (s[i] & 0x3Fu);
+	}
+	if (code < form[more].min || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
+		return 0;
+	*ret_code = code;
+	return more + 1;
+}
+
 bool
 rp_text_is_printable_utf8(const char *text, size_t len)
 {
-	const unsigned char *s = (const unsigned char *)text, *end = s + len;
+	while (len > 0) {
+		uint32_t code;
+		size_t n = rp_text_utf8(text, len, &code);
 
-	while (s < end) {
-		unsigned char c = *s++;
-		uint32_t code, min;
-		int more;
-
-		if (c < 0x80) {
-			if ((c < 0x20 && c != '\t') || c == 0x7F)
-				return false;
-			continue;
-		}
-		if (c >= 0xC2 && c <= 0xDF) {
-			more = 1, code = c & 0x1Fu, min = 0x80;
-		} else if (c >= 0xE0 && c <= 0xEF) {
-			more = 2, code = c & 0x0Fu, min = 0x800;
-		} else if (c >= 0xF0 && c <= 0xF4) {
-			more = 3, code = c & 0x07u, min = 0x10000;
-		} else {
+		if (n == 0 || (rp_text_is_control(code) && code != '\t'))
 			return false;
-		}
-		while (more-- > 0) {
-			if (s == end || (*s & 0xC0) != 0x80)
-				return false;
-			code = code << 6 | (*s++ & 0x3Fu);
-		}
-		/* 0x80..0x9F are control characters as well. */
-		if (code < min || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF) ||
-			code < 0xA0)
-			return false;
+		text += n;
+		len -= n;
 	}
 	return true;
 }
