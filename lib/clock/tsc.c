@@ -42,9 +42,14 @@ rp_clock_fit(const struct rp_clock_sample *first, const struct rp_clock_sample *
 	if (ns <= 0 || ticks == 0 || ticks > UINT64_MAX / 2)
 		return -EINVAL;
 	hz = (uint64_t)(((unsigned __int128)ticks * RP_NS_PER_S + (uint64_t)ns / 2) / (uint64_t)ns);
-	/* The reference was read somewhere inside each bracket: half a width each, and 1 ns. */
-	ppb = (unsigned __int128)(w1 / 2 + w2 / 2 + 1) * RP_NS_PER_S / ticks +
-		(uint64_t)(RP_NS_PER_S / ns) + 1;
+	if (hz == 0)
+		return -EINVAL;
+	/*
+	 * The reference was read somewhere inside each bracket: half a width each; it is
+	 * whole ns, and the rate is whole Hz. Each term is rounded up.
+	 */
+	ppb = ((unsigned __int128)(w1 / 2 + w2 / 2 + 1) * RP_NS_PER_S + ticks - 1) / ticks +
+		(uint64_t)((RP_NS_PER_S + ns - 1) / ns) + (RP_NS_PER_S / 2 + hz - 1) / hz;
 	*ret_hz = hz;
 	*ret_error_ppb = ppb > UINT32_MAX ? UINT32_MAX : (uint32_t)ppb;
 	return 0;
