@@ -259,6 +259,9 @@ parse_ipv6(struct cursor *c, struct rp_roce_view *v)
 	total = rp_load_be16(p + 4);
 	if (total > len - RP_ROCE_IPV6_LEN)
 		return RP_ROCE_IP_LENGTH;
+	/* A mapped address has no place on a wire; it would pass for that IPv4 peer. */
+	if (rp_gid_is_ipv4(&v->f.src) || rp_gid_is_ipv4(&v->f.dst))
+		return RP_ROCE_IP_ADDRESS;
 	word = rp_load_be32(p);
 	v->f.tclass = (uint8_t)(word >> 20);
 	v->f.flow_label = word & 0xFFFFF;
@@ -333,10 +336,10 @@ rp_roce_parse(const uint8_t *frame, size_t len, struct rp_roce_view *ret_view)
 	enum rp_roce_verdict verdict;
 	uint16_t type = 0;
 
+	*ret_view = (struct rp_roce_view){0};
 	/* Offsets are 16 bits wide; no link carries more. */
 	if (len > UINT16_MAX)
 		return RP_ROCE_IP_LENGTH;
-	*ret_view = (struct rp_roce_view){0};
 	verdict = parse_ethernet(&c, ret_view, &type);
 	if (verdict != RP_ROCE_OK)
 		return verdict;

@@ -96,6 +96,7 @@ size_t rp_roce_build_headers(uint8_t *buf, const struct rp_roce_fields *f, size_
 	X(IP_FRAGMENT, "ip_fragment")                                                              \
 	X(IP_LENGTH, "ip_length")                                                                  \
 	X(IP_CHECKSUM, "ip_checksum")                                                              \
+	X(IP_ADDRESS, "ip_address")                                                                \
 	X(IP_TTL, "ip_ttl")                                                                        \
 	X(UDP_LENGTH, "udp_length")                                                                \
 	X(SHORT_BTH, "short_bth")                                                                  \
