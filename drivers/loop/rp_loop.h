@@ -148,10 +148,10 @@ const struct rp_loop_totals *rp_loop_totals(const struct rp_loop_fabric *fabric)
  */
 
 /** Down: sends end in TX_ERR, arrivals are lost. Raises a port event. */
-void rp_loop_port_link_set(struct rp_port *port, bool up);
+void rp_loop_port_link_set(struct rp_port *base, bool up);
 
-struct rp_nic rp_loop_port_now(const struct rp_port *port);
-struct rp_tsc rp_loop_host_now(const struct rp_port *port);
+struct rp_nic rp_loop_port_now(const struct rp_port *base);
+struct rp_tsc rp_loop_host_now(const struct rp_port *base);
 
 /** A host clock of @p hz for rp_port_conf.clock: rate only, it must not be read. */
 struct rp_host_clock rp_loop_host_clock(uint64_t hz);

@@ -2,6 +2,7 @@
 
 #include "rp_conf.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -57,6 +58,7 @@ rp_conf_set_text(const struct rp_opt *row, void *conf, const char *text, char *w
 	char *copy, *rest, *element;
 	int rc = 0;
 
+	assert(text != NULL);
 	if (row->type != RP_OPT_LIST && row->type != RP_OPT_ITEMS)
 		return rp_opt_set(row, conf, text, why);
 	copy = strdup(text);

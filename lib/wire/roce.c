@@ -142,11 +142,8 @@ rp_roce_build_headers(uint8_t *buf, const struct rp_roce_fields *f, size_t paylo
 
 	rp_store_be32(p, f->qkey);
 	rp_store_be32(p + 4, f->sqpn);
-	p += RP_ROCE_DETH_LEN;
-	if (f->opcode == RP_ROCE_OP_UD_SEND_IMM) {
-		rp_store_be32(p, f->imm);
-		p += RP_ROCE_IMM_LEN;
-	}
+	if (f->opcode == RP_ROCE_OP_UD_SEND_IMM)
+		rp_store_be32(p + RP_ROCE_DETH_LEN, f->imm);
 	return rp_roce_frame_len(f, payload_len);
 }
 

@@ -8,6 +8,18 @@
 #include "rp_payload.h"
 #include "rp_roce.h"
 
+static bool
+same_fields(const struct rp_roce_fields *a, const struct rp_roce_fields *b)
+{
+	return rp_gid_equal(&a->src, &b->src) && rp_gid_equal(&a->dst, &b->dst) &&
+		memcmp(a->dst_mac, b->dst_mac, 6) == 0 && memcmp(a->src_mac, b->src_mac, 6) == 0 &&
+		a->vlan_tci == b->vlan_tci && a->tclass == b->tclass &&
+		a->hop_limit == b->hop_limit && a->flow_label == b->flow_label &&
+		a->sport == b->sport && a->opcode == b->opcode && a->solicited == b->solicited &&
+		a->migreq == b->migreq && a->pkey == b->pkey && a->dqpn == b->dqpn &&
+		a->psn == b->psn && a->sqpn == b->sqpn && a->qkey == b->qkey && a->imm == b->imm;
+}
+
 static void
 build_again(const uint8_t *frame, const struct rp_roce_view *v)
 {
@@ -24,13 +36,7 @@ build_again(const uint8_t *frame, const struct rp_roce_view *v)
 	FUZZ_PROMISE(again.icrc == rp_roce_icrc(buf, &again));
 	FUZZ_PROMISE(again.payload_len == v->payload_len);
 	FUZZ_PROMISE(memcmp(buf + again.payload_off, frame + v->payload_off, v->payload_len) == 0);
-	FUZZ_PROMISE(
-		rp_gid_equal(&again.f.src, &v->f.src) && rp_gid_equal(&again.f.dst, &v->f.dst));
-	FUZZ_PROMISE(again.f.sport == v->f.sport && again.f.qkey == v->f.qkey);
-	FUZZ_PROMISE(again.f.dqpn == v->f.dqpn && again.f.sqpn == v->f.sqpn);
-	FUZZ_PROMISE(again.f.psn == v->f.psn && again.f.imm == v->f.imm);
-	FUZZ_PROMISE(again.f.tclass == v->f.tclass && again.f.flow_label == v->f.flow_label);
-	FUZZ_PROMISE(again.f.vlan_tci == v->f.vlan_tci && again.f.hop_limit == v->f.hop_limit);
+	FUZZ_PROMISE(same_fields(&again.f, &v->f));
 }
 
 int

@@ -96,31 +96,33 @@ ut_near(double got, double want, double eps, const char *file, int line, const c
 		what, got, want, eps);
 }
 
+static uint8_t
+digit(char c)
+{
+	if (!isxdigit((unsigned char)c))
+		abort();
+	return (uint8_t)(isdigit((unsigned char)c) ? c - '0' : (c | 0x20) - 'a' + 10);
+}
+
 size_t
 ut_hex(const char *text, uint8_t *buf, size_t cap)
 {
-	size_t n = 0;
-	int half = -1;
+	size_t digits = 0;
 
 	for (; *text != '\0'; text++) {
-		int v;
-
 		if (isspace((unsigned char)*text))
 			continue;
-		if (!isxdigit((unsigned char)*text) || n == cap)
+		if (digits / 2 == cap)
 			abort();
-		v = isdigit((unsigned char)*text) ? *text - '0'
-						  : tolower((unsigned char)*text) - 'a' + 10;
-		if (half < 0) {
-			half = v;
-		} else {
-			buf[n++] = (uint8_t)(half << 4 | v);
-			half = -1;
-		}
+		if (digits % 2 == 0)
+			buf[digits / 2] = (uint8_t)(digit(*text) << 4);
+		else
+			buf[digits / 2] |= digit(*text);
+		digits++;
 	}
-	if (half >= 0)
+	if (digits % 2 != 0)
 		abort();
-	return n;
+	return digits / 2;
 }
 
 const char *

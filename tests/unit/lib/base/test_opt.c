@@ -181,7 +181,7 @@ rp_opt_value__any_accepted_value__reads_back(void)
 		UT_EQ(b.port, a.port);
 		UT_EQ(b.timeout_ms, a.timeout_ms);
 		UT_EQ(b.memory, a.memory);
-		UT_TRUE(memcmp(&b.ratio, &a.ratio, sizeof(a.ratio)) == 0);
+		UT_TRUE(b.ratio == a.ratio);
 		UT_EQ(b.level, a.level);
 		UT_STR(b.text, a.text);
 		rp_opt_fini(table, &a);

@@ -82,8 +82,10 @@ expect_same(const struct rp_hist *dense, const struct rp_shist *sparse)
 		in_buckets += dense->bucket[b];
 		if (dense->bucket[b] == 0)
 			continue;
-		if (!UT_TRUE(at < sparse->n))
+		if (at >= sparse->n || sparse->entry == NULL) {
+			UT_FALSE("a bucket is missing");
 			return;
+		}
 		UT_EQ(sparse->entry[at].bucket, b);
 		UT_EQ_U(sparse->entry[at].count, dense->bucket[b]);
 		at++;

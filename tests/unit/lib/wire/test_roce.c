@@ -454,8 +454,10 @@ rp_roce_parse__a_million_random_and_mutated_frames__each_has_one_verdict(void)
 			frame = mutant(&rng, &len);
 		}
 		verdict = rp_roce_parse(frame, len, &v);
-		if (!UT_TRUE(verdict < RP_ROCE_VERDICT_N))
+		if (!UT_TRUE(verdict < RP_ROCE_VERDICT_N)) {
+			free(frame);
 			return;
+		}
 		count[verdict]++;
 		if (verdict == RP_ROCE_OK) {
 			struct rp_payload msg;
