@@ -148,7 +148,10 @@ struct rp_transport_ops {
 
 	/* Cold, control thread, may block, log and allocate. */
 
-	/** Could this driver open @p device? No side effects. 0, -ENODEV, -EPERM */
+	/**
+	 * Could this driver open @p device? No side effects. 0, -ENODEV, -EPERM. The
+	 * rate is zero where it is the host clock's, which only open knows.
+	 */
 	int (*probe)(const char *device, struct rp_caps *ret_caps, char *why);
 	int (*open)(const struct rp_port_conf *conf, struct rp_port **ret_port, char *why);
 	void (*close)(struct rp_port *port); /* all queue pairs closed before */
@@ -159,7 +162,8 @@ struct rp_transport_ops {
 	/**
 	 * Start to resolve @p gid. Returns at once for drivers that resolve in
 	 * poll; may block for a second on others. The peer becomes ready later.
-	 * 0, -EINVAL (family, own address), -ENOSPC (max_peers)
+	 * 0, -EINVAL (family, own address), -ENOSPC (max_peers), -EHOSTUNREACH (no
+	 * gateway leads there)
 	 */
 	int (*peer_open)(struct rp_port *port, const struct rp_gid *gid, struct rp_peer **ret_peer);
 	/** After no lcore can hold the pointer any more. */
