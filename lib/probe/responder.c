@@ -33,7 +33,8 @@ struct source {
 	uint16_t in_flight;
 	uint8_t state;
 	struct rp_tsc failed_at;
-	uint64_t window; /* that the counts below belong to */
+	struct rp_tsc last; /* probe */
+	uint64_t window;    /* that the counts below belong to */
 	uint32_t received, ack1_sent, ack2_sent, refused;
 };
 
@@ -74,7 +75,7 @@ struct rp_responder {
 	/* token bucket in host ticks: a probe costs one period */
 	uint64_t period_ticks, bucket_ticks;
 	struct rp_tsc bucket_at;
-	uint64_t reclaim_ticks, park_ticks;
+	uint64_t reclaim_ticks, park_ticks, silence_ticks;
 	struct rp_gid *allowed; /* open addressing; zero GID = empty */
 	uint32_t allowed_mask;
 };
@@ -482,7 +483,10 @@ on_probe(struct rp_responder *r, const struct rp_ev *ev, uint64_t window, struct
 	s = &r->source[i];
 	enter_window(s, window, wants);
 	s->received++;
+	if (s->qpn != ev->src_qpn || rp_tsc_since(s->last, ev->host) > r->silence_ticks)
+		wants->w[wants->n++] = (struct rp_want){.kind = RP_WANT_SIGN, .gid = s->gid};
 	s->qpn = ev->src_qpn;
+	s->last = ev->host;
 	if (s->state == SOURCE_FAILED) {
 		/* Ask again once a second, not for every probe. */
 		if (rp_tsc_since(s->failed_at, ev->host) < r->reclaim_ticks) {
@@ -669,6 +673,7 @@ rp_responder_create(const struct rp_responder_conf *conf, struct rp_responder **
 	if (r->bucket_ticks < r->period_ticks)
 		r->bucket_ticks = r->period_ticks;
 	r->reclaim_ticks = rp_rate_to_ticks(&conf->host, RECLAIM_NS);
+	r->silence_ticks = rp_rate_to_ticks(&conf->host, RP_SILENCE_NS);
 	r->park_ticks = rp_rate_to_ticks(&conf->host, RP_PARKED_NS);
 	*ret_responder = r;
 	return 0;

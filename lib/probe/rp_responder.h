@@ -93,6 +93,7 @@ enum rp_want_kind {
 	RP_WANT_PEER,    /* resolve gid, then rp_responder_resolved() */
 	RP_WANT_RELEASE, /* peer is not used any more */
 	RP_WANT_ROW,     /* a source's counts of a window that has ended */
+	RP_WANT_SIGN,    /* a source probes again after a silence, or from a new queue pair */
 };
 
 /** Fixed size, a ring element. */
@@ -107,7 +108,12 @@ struct rp_want {
 
 static_assert(sizeof(struct rp_want) == RP_CACHE_LINE, "ring element of one cache line");
 
-#define RP_WANTS_MAX 64
+#define RP_WANTS_MAX       64
+#define RP_WANTS_PER_EVENT 4
+
+/** A source that was quiet for so long gives a sign of life with its next probe. */
+#define RP_SILENCE_NS (3 * RP_NS_PER_S)
+
 struct rp_wants {
 	uint32_t n;
 	struct rp_want w[RP_WANTS_MAX];
@@ -119,7 +125,7 @@ void rp_responder_destroy(struct rp_responder *responder);
 
 /**
  * An event of the responder's queue pair. Needs room for one datagram in @p box and
- * three entries in @p wants.
+ * RP_WANTS_PER_EVENT entries in @p wants.
  * @param window  number of the current window, for the rows
  */
 void rp_responder_event(struct rp_responder *responder, const struct rp_ev *ev, uint64_t window,

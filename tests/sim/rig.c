@@ -163,6 +163,8 @@ take_wants(struct rig_host *h, struct rp_wants *wants)
 			h->held[h->n_held++] = w->gid;
 		else if (w->kind == RP_WANT_RELEASE)
 			h->n_released++;
+		else if (w->kind == RP_WANT_SIGN)
+			h->n_signs++;
 		else if (h->n_rows < RP_ARRAY_LEN(h->row))
 			h->row[h->n_rows++] = *w;
 	}

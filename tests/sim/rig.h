@@ -54,6 +54,7 @@ struct rig_host {
 	struct rp_want row[256];
 	uint32_t n_rows;
 	uint32_t n_released;
+	uint32_t n_signs;
 	uint32_t n_retired;
 	uint64_t probes_sent;
 	uint64_t max_burst;

@@ -330,6 +330,8 @@ lost__peer_dies_after_it_was_resolved__is_loss(void)
 static void
 parked__probe_before_the_reply_address__answered_inside_the_responder_delay(void)
 {
+	uint64_t longest = 0;
+
 	start(100);
 	rig.host[1].hold_peers = true;
 	rig_run(&rig, 35 * MS, 500 * US);
@@ -338,8 +340,11 @@ parked__probe_before_the_reply_address__answered_inside_the_responder_delay(void
 	rig_run(&rig, 100 * MS, 500 * US);
 	UT_EQ(rp_responder_stats(rig.host[1].responder)->parked, 0);
 	UT_TRUE(state(RP_STATE_OK) >= 8);
-	UT_TRUE(rig.host[0].result[0].responder_ns > 5 * MS);
-	UT_EQ(rig.host[0].result[0].rtt_ns, 0);
+	for (uint32_t i = 0; i < rig.host[0].n_results; i++) {
+		UT_EQ(rig.host[0].result[i].rtt_ns, 0);
+		longest = rp_max_u64(longest, (uint64_t)rig.host[0].result[i].responder_ns);
+	}
+	UT_TRUE(longest > 5 * MS);
 	rig_close(&rig);
 }
 

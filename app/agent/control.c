@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent.h"
+#include "rp_log.h"
+#include "stop.h"
+
+#define RP_LOG_COMPONENT "control"
+
+#define TURN_MS     10
+#define SUMMARY_MS  60000
+#define REFINE_MS   10000
+#define DRAIN_BATCH 256
+#define STOP_MS     4000 /* of the 5 s that a clean stop may take */
+
+int64_t
+agent_mono_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int64_t
+agent_controller_ms(const struct agent *agent)
+{
+	struct timespec ts;
+
+	if (agent->session.offset_known)
+		return agent_mono_ms() + agent->session.controller_offset_ms;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void
+log_probe(const struct agent_device *d, const struct rp_result *r)
+{
+	const struct target_entry *e = &d->targets.entry[r->slot];
+	char gid[RP_GID_TEXT_MAX];
+
+	if (!rp_log_enabled(RP_LOG_DEBUG) || r->kind != RP_RESULT_SETTLED)
+		return;
+	rp_debug(
+		"%s -> %s %s sport %u reply sport %u rtt %lld ns t1 %llu t2 %llu t3 %llu t4 %llu t5 %llu t6 %llu",
+		d->dev.gid_text, rp_gid_format(&e->info.gid, gid),
+		rp_state_name((enum rp_state)r->state), r->sport, r->reply_sport,
+		(long long)r->rtt_ns, (unsigned long long)r->at.t1.ticks,
+		(unsigned long long)r->at.t2.ticks, (unsigned long long)r->at.t3.ns,
+		(unsigned long long)r->at.t4.ns, (unsigned long long)r->at.t5.ticks,
+		(unsigned long long)r->at.t6.ticks);
+}
+
+static void
+drain_results(struct agent_device *d)
+{
+	struct rp_result r[DRAIN_BATCH];
+	int64_t now = agent_mono_ms();
+	unsigned int n;
+
+	do {
+		n = rte_ring_sc_dequeue_burst_elem(
+			d->dev.prober.results, r, sizeof(r[0]), DRAIN_BATCH, NULL);
+		for (unsigned int i = 0; i < n; i++) {
+			log_probe(d, &r[i]);
+			rp_windows_book(d->windows, &r[i]);
+			targets_on_result(&d->targets, &r[i], now);
+		}
+	} while (n == DRAIN_BATCH);
+}
+
+static void
+answer_want(struct agent_device *d, const struct rp_want *want)
+{
+	struct resolved answer = {.gid = want->gid};
+	struct rp_peer *peer;
+
+	if (peers_get(&d->dev.peers, &want->gid, &peer) == 0)
+		answer.peer = peer;
+	/* The ring has room for two answers per question that can be under way. */
+	if (device_resolve(&d->dev, answer) != 0 && answer.peer != NULL)
+		peers_put(&d->dev.peers, answer.peer);
+}
+
+static void
+drain_wants(struct agent_device *d)
+{
+	struct rp_want want;
+
+	while (rte_ring_sc_dequeue_elem(d->dev.responder.wants, &want, sizeof(want)) == 0) {
+		switch ((enum rp_want_kind)want.kind) {
+		case RP_WANT_PEER:
+			answer_want(d, &want);
+			break;
+		case RP_WANT_RELEASE:
+			peers_put(&d->dev.peers, want.peer);
+			break;
+		case RP_WANT_ROW:
+			rp_windows_book_source(d->windows, &want);
+			break;
+		case RP_WANT_SIGN:
+			targets_on_sign(&d->targets, &want.gid, agent_mono_ms());
+			break;
+		}
+	}
+}
+
+/* ---- windows ---- */
+
+struct no_buffer {
+	uint64_t n;
+};
+
+static void
+sum_no_buffer(void *arg, const char *name, uint64_t value)
+{
+	struct no_buffer *sum = arg;
+
+	if (strcmp(name, "rx_no_buffer") == 0 || strcmp(name, "rx_missed") == 0)
+		sum->n += value;
+}
+
+static uint64_t
+busy_ticks(const struct agent *agent, const struct agent_device *d)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < agent->n_workers; i++) {
+		const struct worker *w = &agent->worker[i];
+
+		for (uint32_t k = 0; k < w->n_slices; k++)
+			if (w->slice[k].dev == &d->dev)
+				most = rp_max_u64(most,
+					atomic_load_explicit(&w->busy_ticks, memory_order_relaxed));
+	}
+	return most;
+}
+
+static uint64_t
+ring_drops(struct device *dev)
+{
+	uint64_t n = atomic_load_explicit(&dev->prober.results_dropped, memory_order_relaxed) +
+		atomic_load_explicit(&dev->responder.events_dropped, memory_order_relaxed);
+
+	for (int role = 0; role < RP_ROLE_N; role++)
+		n += atomic_load_explicit(&dev->cq.dropped[role], memory_order_relaxed);
+	return n;
+}
+
+static struct report_base
+read_base(const struct agent *agent, struct agent_device *d)
+{
+	struct rp_prober_stats stats;
+	struct no_buffer none = {0};
+
+	snap_read(&d->dev.prober.snap, &stats, sizeof(stats));
+	d->dev.port->ops->stats(d->dev.port, sum_no_buffer, &none);
+	return (struct report_base){
+		.ring_drops = ring_drops(&d->dev),
+		.rx_no_buffer = none.n,
+		.schedule_skipped = stats.schedule_skipped,
+		.busy_ticks = busy_ticks(agent, d),
+		.at_ticks = rp_host_now(&agent->clock).ticks,
+	};
+}
+
+struct closing {
+	struct agent *agent;
+	struct agent_device *device;
+};
+
+static void
+on_window(void *arg, const struct rp_window *window)
+{
+	struct closing *c = arg;
+	struct agent *agent = c->agent;
+	struct report_base now = read_base(agent, c->device), *base = &c->device->base;
+	struct report_id id = {agent->conf.agent_id, agent->session.boot_id};
+	struct report_local local = {
+		.ring_drops = now.ring_drops - base->ring_drops,
+		.rx_no_buffer = now.rx_no_buffer - base->rx_no_buffer,
+		.schedule_skipped = now.schedule_skipped - base->schedule_skipped,
+	};
+	struct rp_buf json = {0};
+	uint64_t seq;
+
+	if (now.at_ticks > base->at_ticks)
+		local.cpu_ratio = (double)(now.busy_ticks - base->busy_ticks) /
+			(double)(now.at_ticks - base->at_ticks);
+	if (local.cpu_ratio > 1)
+		local.cpu_ratio = 1;
+	*base = now;
+	if (!agent->conf.analysis_report_enabled || window->ms == 0)
+		return;
+	seq = agent->spool.next_seq++;
+	if (report_encode(&id, seq, window, &c->device->dev, &c->device->targets, &local, &json) !=
+		0) {
+		rp_log_rl(
+			RP_LOG_ERROR, "%s: out of memory for a report", c->device->dev.plan->name);
+		agent->spool.dropped++;
+		rp_buf_fini(&json);
+		return;
+	}
+	spool_push(&agent->spool, json.data, json.len, seq);
+}
+
+static void
+turn_windows(struct agent *agent, struct agent_device *d)
+{
+	struct closing c = {agent, d};
+	struct rp_tsc now = rp_host_now(&agent->clock);
+
+	/* relaxed: the responder may see the change a turn later */
+	atomic_store_explicit(
+		&d->dev.responder.window, rp_windows_turn(d->windows, now), memory_order_relaxed);
+	rp_windows_close(d->windows, now, on_window, &c);
+}
+
+/* ---- life ---- */
+
+static void
+log_summary(struct agent *agent)
+{
+	for (uint32_t i = 0; i < agent->n_devices; i++) {
+		struct agent_device *d = &agent->device[i];
+		struct rp_prober_stats p;
+		struct rp_responder_stats r;
+
+		snap_read(&d->dev.prober.snap, &p, sizeof(p));
+		snap_read(&d->dev.responder.snap, &r, sizeof(r));
+		rp_info("%s: %u targets, %llu probes, %llu ok, %llu lost, %llu ack1_lost, %llu ack2_lost, %llu suspended, %llu send_error, %llu unresolved; answered %llu of %llu; %u reports wait",
+			d->dev.plan->name, d->targets.n_used, (unsigned long long)p.attempted,
+			(unsigned long long)p.counts.state[RP_STATE_OK],
+			(unsigned long long)p.counts.state[RP_STATE_LOST],
+			(unsigned long long)p.counts.state[RP_STATE_ACK1_LOST],
+			(unsigned long long)p.counts.state[RP_STATE_ACK2_LOST],
+			(unsigned long long)p.counts.state[RP_STATE_SUSPENDED],
+			(unsigned long long)p.counts.state[RP_STATE_SEND_ERROR],
+			(unsigned long long)p.counts.state[RP_STATE_UNRESOLVED],
+			(unsigned long long)r.ack2_sent, (unsigned long long)r.received,
+			agent->spool.n);
+	}
+}
+
+static void
+turn(struct agent *agent)
+{
+	int64_t now = agent_mono_ms();
+
+	for (uint32_t i = 0; i < agent->n_devices; i++) {
+		drain_results(&agent->device[i]);
+		drain_wants(&agent->device[i]);
+		turn_windows(agent, &agent->device[i]);
+		if (agent->session.state == SESSION_REGISTERED)
+			targets_rotate(
+				&agent->device[i].targets, agent_controller_ms(agent) / 1000);
+	}
+	session_turn(agent);
+	if (now >= agent->next_summary_ms) {
+		if (agent->next_summary_ms != 0)
+			log_summary(agent);
+		agent->next_summary_ms = now + SUMMARY_MS;
+	}
+	if (now >= agent->next_refine_ms) {
+		rp_host_clock_refine(&agent->clock);
+		agent->next_refine_ms = now + REFINE_MS;
+	}
+	rp_http_client_poll(agent->http, TURN_MS);
+}
+
+static bool
+all_retired(const struct agent *agent)
+{
+	for (uint32_t i = 0; i < agent->n_devices; i++)
+		if (!targets_all_retired(&agent->device[i].targets))
+			return false;
+	return true;
+}
+
+/*
+ * From source to sink: probes stop, the controller hears of it, answers go on while
+ * the last probes settle, then the last windows leave.
+ */
+static void
+stop(struct agent *agent)
+{
+	int64_t deadline = agent_mono_ms() + STOP_MS;
+
+	rp_info("stopping");
+	for (uint32_t i = 0; i < agent->n_devices; i++)
+		targets_stop(&agent->device[i].targets);
+	session_leave(agent);
+	while (agent_mono_ms() < deadline && (!all_retired(agent) || !session_has_left(agent)))
+		turn(agent);
+	for (uint32_t i = 0; i < agent->n_devices; i++) {
+		struct closing c = {agent, &agent->device[i]};
+
+		atomic_store(&agent->device[i].dev.responder.stop_sending, true);
+		drain_results(&agent->device[i]);
+		drain_wants(&agent->device[i]);
+		rp_windows_flush(
+			agent->device[i].windows, rp_host_now(&agent->clock), on_window, &c);
+	}
+	while (agent_mono_ms() < deadline && agent->session.failed_in_row == 0 &&
+		(agent->spool.sending || spool_head(&agent->spool) != NULL)) {
+		session_turn(agent);
+		rp_http_client_poll(agent->http, TURN_MS);
+	}
+	if (agent->spool.n > 0)
+		rp_warn("%u reports could not be delivered", agent->spool.n);
+}
+
+int
+control_run(struct agent *agent)
+{
+	while (stop_requested() == 0)
+		turn(agent);
+	stop(agent);
+	return 0;
+}
