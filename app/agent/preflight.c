@@ -15,8 +15,8 @@
 #include "rp_text.h"
 
 /* Memory without hugepages: EAL itself, then per device its pool and rings. */
-#define BASE_MIB   16
-#define DEVICE_MIB 24
+#define BASE_MIB   24
+#define DEVICE_MIB 40
 
 /* Options of EAL that take their value as the next argument. */
 static const char *const with_value[] = {"-a", "-b", "-c", "-d", "-l", "-m", "-n", "-r", "-s", "-S",

@@ -196,8 +196,9 @@ setup_rx_queues(struct sr_port *port, uint16_t n_desc, uint32_t n, uint16_t room
 	int rc = 0;
 
 	port->pool = pool_get(port, n, room);
+	/* Not -ENOMEM: net_af_packet says that of a room that is too small. */
 	if (port->pool == NULL)
-		return -ENOMEM;
+		return -ENOBUFS;
 	for (uint16_t q = 0; q < port->n_rxq && rc == 0; q++)
 		rc = rte_eth_rx_queue_setup(
 			port->port_id, q, n_desc, (unsigned int)port->socket_id, NULL, port->pool);
@@ -217,15 +218,15 @@ setup_rx(struct sr_port *port, const struct rp_port_conf *conf, uint16_t n_rxd, 
 	int rc;
 
 	rc = setup_rx_queues(port, n_rxd, n, room);
-	if (rc != 0 && rc != -ENOMEM) {
+	if (rc != 0 && rc != -ENOBUFS) {
 		room = ROOM_LARGE;
 		n = (uint32_t)rp_max_u64(n, POOL_LARGE_MIN);
 		rp_info("port %s: the driver refuses buffers of %u bytes, using %u of %u bytes",
 			port->device, ROOM_SMALL, n, room);
 		rc = setup_rx_queues(port, n_rxd, n, room);
 	}
-	if (rc == -ENOMEM)
-		return fail(why, rc,
+	if (rc == -ENOBUFS)
+		return fail(why, -ENOMEM,
 			"port %s: no memory for %u buffers of %u bytes (rx_depth %u): give EAL more "
 			"memory (-m, hugepages) or lower rx_depth",
 			port->device, n, room, conf->rx_depth);
