@@ -62,6 +62,9 @@ int64_t agent_mono_ms(void);
 /** Milliseconds since the epoch on the controller's clock, as far as it is known. */
 int64_t agent_controller_ms(const struct agent *agent);
 
+/** Counters from which the first windows report the rise. */
+void control_init(struct agent *agent);
+
 /** The control loop; returns after a signal and an orderly stop. */
 int control_run(struct agent *agent);
 

@@ -315,6 +315,13 @@ stop(struct agent *agent)
 		rp_warn("%u reports could not be delivered", agent->spool.n);
 }
 
+void
+control_init(struct agent *agent)
+{
+	for (uint32_t i = 0; i < agent->n_devices; i++)
+		agent->device[i].base = read_base(agent, &agent->device[i]);
+}
+
 int
 control_run(struct agent *agent)
 {

@@ -259,6 +259,7 @@ run(struct agent *agent)
 	if (open_devices(agent, why) != 0 || start_workers(agent, why) != 0)
 		exit_code = refuse(RP_EX_UNAVAILABLE, why);
 	if (exit_code == RP_EX_OK) {
+		control_init(agent);
 		session_init(agent);
 		rp_info("%u devices on %u lcores, probing when the controller names targets",
 			agent->n_devices, agent->n_workers);
