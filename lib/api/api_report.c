@@ -66,6 +66,12 @@ put_row(struct rp_buf *out, const struct rp_api_row *row)
 	rp_buf_puts(out, "]");
 }
 
+void
+rp_api_encode_row(const struct rp_api_row *row, struct rp_buf *out)
+{
+	put_row(out, row);
+}
+
 static void
 put_local(struct rp_buf *out, const struct rp_api_local *local)
 {
@@ -379,6 +385,36 @@ get_identity(const struct rp_json_at *at, struct rp_api_report *msg)
 }
 
 int
+rp_api_decode_row(
+	const char *json, size_t len, struct rp_api_row *ret_row, struct rp_api_err *reterr)
+{
+	struct rp_api_row row = {0};
+	struct rp_json_err err = {0};
+	struct rp_json *doc = NULL;
+	int rc = rp_json_parse(json, len, &doc, &err);
+
+	if (rc == 0) {
+		struct rp_json_at root = rp_json_root(doc, &err);
+
+		rc = get_row(&root, 1, &row);
+	}
+	if (rc == 0)
+		*ret_row = row;
+	else
+		rp_api_row_fini(&row);
+	return api_close(doc, rc, &err, reterr);
+}
+
+void
+rp_api_row_fini(struct rp_api_row *row)
+{
+	rp_shist_fini(&row->rtt);
+	rp_shist_fini(&row->prober);
+	rp_shist_fini(&row->responder);
+	rp_shist_fini(&row->late);
+}
+
+int
 rp_api_decode_report(
 	const char *json, size_t len, struct rp_api_report *ret_msg, struct rp_api_err *reterr)
 {
@@ -410,12 +446,8 @@ rp_api_decode_report(
 void
 rp_api_report_fini(struct rp_api_report *msg)
 {
-	for (size_t i = 0; i < msg->n_rows; i++) {
-		rp_shist_fini(&msg->row[i].rtt);
-		rp_shist_fini(&msg->row[i].prober);
-		rp_shist_fini(&msg->row[i].responder);
-		rp_shist_fini(&msg->row[i].late);
-	}
+	for (size_t i = 0; i < msg->n_rows; i++)
+		rp_api_row_fini(&msg->row[i]);
 	free(msg->peer);
 	free(msg->row);
 	free(msg->responder_row);

@@ -202,6 +202,13 @@ void rp_api_register_reply_fini(struct rp_api_register_reply *msg);
 void rp_api_pinglist_fini(struct rp_api_pinglist *msg);
 void rp_api_report_fini(struct rp_api_report *msg);
 
+/** One row alone, as the store keeps it. Its peer is 0. */
+void rp_api_encode_row(const struct rp_api_row *row, struct rp_buf *out);
+/** Release with rp_api_row_fini(). */
+int rp_api_decode_row(
+	const char *json, size_t len, struct rp_api_row *ret_row, struct rp_api_err *reterr);
+void rp_api_row_fini(struct rp_api_row *row);
+
 /** Names of a row's columns in order, NULL-terminated: peer, type, stamps, states, extras, hists. */
 const char *const *rp_api_row_columns(void);
 

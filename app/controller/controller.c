@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "controller.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "rollup.h"
+#include "rp_flow.h"
+#include "rp_log.h"
+
+#define RP_LOG_COMPONENT "controller"
+
+#define AGENT_THREADS 2
+#define UI_THREADS    1
+#define HEADER_BYTES  16384
+#define IDLE_MS       120000u
+#define TOUCH_MS      15000
+#define EXPIRE_MS     60000
+#define PLAN_REST     10 /* time between two builds, in durations of a build */
+
+int64_t
+controller_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void
+plan_put(struct plan_ref *ref)
+{
+	if (ref == NULL || atomic_fetch_sub(&ref->refs, 1) > 1)
+		return;
+	plan_free(ref->plan);
+	free(ref);
+}
+
+/* RNICs that may take part: of active agents, up, and not taken over by another. */
+static size_t
+collect_rnics(struct controller *c, int64_t now_ms, struct plan_rnic *rnic)
+{
+	struct rp_table_node *node;
+	size_t pos = 0, n = 0;
+
+	c->plan_active_until = INT64_MAX;
+	for (node = rp_table_walk(&c->registry.by_id, &pos, NULL); node != NULL;
+		node = rp_table_walk(&c->registry.by_id, &pos, node)) {
+		struct registry_agent *agent = rp_container_of(node, struct registry_agent, node);
+
+		if (!registry_is_active(&c->registry, agent, now_ms))
+			continue;
+		if (agent->last_seen_ms + c->registry.active_ms < c->plan_active_until)
+			c->plan_active_until = agent->last_seen_ms + c->registry.active_ms;
+		for (size_t i = 0; i < agent->set.n_rnics; i++) {
+			const struct rp_api_rnic *decl = agent->rnic[i].decl;
+
+			if (decl == NULL || !decl->up)
+				continue;
+			rnic[n++] = (struct plan_rnic){decl->gid, decl->qpn, decl->qkey,
+				decl->generation, agent->set.hostname,
+				registry_tor(&agent->rnic[i]), decl->rail, decl->device};
+		}
+	}
+	return n;
+}
+
+static int
+build_plan(struct controller *c, int64_t now_ms)
+{
+	struct plan_rnic *rnic = calloc(c->registry.by_gid.n + 1, sizeof(*rnic));
+	struct plan_ref *ref = calloc(1, sizeof(*ref));
+	struct timespec start, end;
+	int64_t took_ns;
+	size_t n;
+	int rc = -ENOMEM;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	if (rnic != NULL && ref != NULL) {
+		n = collect_rnics(c, now_ms, rnic);
+		rc = plan_build(&c->plan_params, rnic, n, now_ms / 1000, &ref->plan);
+	}
+	free(rnic);
+	if (rc != 0) {
+		free(ref);
+		return rc;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	took_ns = (int64_t)(end.tv_sec - start.tv_sec) * 1000000000 + end.tv_nsec - start.tv_nsec;
+	atomic_store(&ref->refs, 1);
+	plan_put(c->plan);
+	c->plan = ref;
+	c->plan_version = c->registry.version;
+	c->plan_not_before = now_ms + PLAN_REST * took_ns / 1000000;
+	c->plan_builds++;
+	c->plan_build_ns += (uint64_t)took_ns;
+	return 0;
+}
+
+struct plan_ref *
+controller_plan(struct controller *c, int64_t now_ms)
+{
+	bool outdated = c->plan == NULL || c->plan_version != c->registry.version ||
+		now_ms / 1000 >= plan_valid_until(c->plan->plan) || now_ms >= c->plan_active_until;
+
+	/* Many changes in a row share a build, or a big fleet would do nothing else. */
+	if (outdated && (c->plan == NULL || now_ms >= c->plan_not_before) &&
+		build_plan(c, now_ms) != 0)
+		return NULL;
+	atomic_fetch_add(&c->plan->refs, 1);
+	return c->plan;
+}
+
+static struct windows_end
+end_of(const struct controller *c, const struct rp_gid *gid, const char *fallback_host)
+{
+	const struct registry_rnic *rnic = registry_find_gid(&c->registry, gid);
+
+	if (rnic == NULL)
+		return (struct windows_end){*gid, fallback_host, REGISTRY_TOR_UNSPECIFIED};
+	return (struct windows_end){*gid, rnic->agent->set.hostname, registry_tor(rnic)};
+}
+
+/* Both locks are held. */
+static void
+add_row(struct controller *c, const struct rp_gid *source, const struct rp_gid *target,
+	const char *source_host, int64_t start_ms, uint32_t window_ms, struct rp_api_row *row)
+{
+	struct windows_end from = end_of(c, source, source_host), to = end_of(c, target, "");
+
+	if (windows_add(&c->windows, &from, &to, start_ms, window_ms, row) != 0)
+		rp_log_rl(RP_LOG_ERROR, "out of memory: a row is in the store only");
+}
+
+void
+controller_add_rows(struct controller *c, struct rp_api_report *report)
+{
+	pthread_mutex_lock(&c->state);
+	pthread_mutex_lock(&c->windows_lock);
+	for (size_t i = 0; i < report->n_rows; i++)
+		add_row(c, &report->gid, &report->peer[report->row[i].peer].gid, report->agent_id,
+			report->window_start_ms, report->window_ms, &report->row[i]);
+	pthread_mutex_unlock(&c->windows_lock);
+	pthread_mutex_unlock(&c->state);
+}
+
+static int
+restore_row(int64_t minute_ms, const struct rp_gid *source, const struct rp_gid *target,
+	struct rp_api_row *row, void *arg)
+{
+	struct controller *c = arg;
+
+	add_row(c, source, target, "", minute_ms, (uint32_t)ROLLUP_MS, row);
+	rp_api_row_fini(row);
+	return 0;
+}
+
+static int
+load(struct controller *c)
+{
+	int64_t since_ms = controller_now_ms() - c->conf.analyzer_window_retention * ROLLUP_MS;
+	int rc = store_load_registry(c->store, &c->registry);
+
+	if (rc == 0)
+		rc = store_load_rollups(c->store, since_ms, restore_row, c);
+	if (rc == 0)
+		rp_info("store %s: %zu agents, %zu rnics, %zu paths restored", c->conf.store,
+			c->registry.by_id.n, c->registry.by_gid.n, c->windows.paths.n);
+	return rc;
+}
+
+static void
+set_plan_params(struct controller *c)
+{
+	const struct controller_conf *conf = &c->conf;
+	double reached;
+
+	c->plan_params = (struct plan_params){
+		.sample_size = (uint32_t)conf->inter_tor_sample_size,
+		.min_sources = (uint32_t)conf->inter_tor_min_sources,
+		.rotation_sec = (uint32_t)conf->inter_tor_rotation_sec,
+		.unspecified_max = (uint32_t)conf->unspecified_mesh_max_targets,
+		.flow_labels = rp_coverage_labels((uint32_t)conf->ecmp_paths_assumed,
+			conf->ecmp_coverage_probability, (uint32_t)conf->ecmp_max_flow_labels,
+			&reached),
+	};
+	if (reached < conf->ecmp_coverage_probability)
+		rp_warn("ecmp_max_flow_labels %" PRId64 " covers %" PRId64
+			" paths with probability %.4f only, not %.4f",
+			conf->ecmp_max_flow_labels, conf->ecmp_paths_assumed, reached,
+			conf->ecmp_coverage_probability);
+	else
+		rp_info("%" PRIu32 " flow labels per pair cover %" PRId64
+			" paths with probability %.4f",
+			c->plan_params.flow_labels, conf->ecmp_paths_assumed, reached);
+}
+
+static int
+open_server(struct controller *c, const char *listen, const struct rp_http_route *route,
+	size_t n_routes, unsigned int threads, struct rp_http_server **ret_server, char *why)
+{
+	struct rp_http_server_conf conf = {
+		.listen = listen,
+		.route = route,
+		.n_routes = n_routes,
+		.arg = c,
+		.threads = threads,
+		.max_header_bytes = HEADER_BYTES,
+		.max_body_bytes = (size_t)c->conf.max_body_bytes,
+		.max_connections = (uint32_t)c->conf.max_connections,
+		.deadline_ms = (uint32_t)c->conf.request_deadline_ms,
+		.idle_ms = IDLE_MS,
+	};
+	char cause[RP_HTTP_WHY_MAX], address[RP_HTTP_ADDRESS_MAX];
+	int rc = rp_http_server_open(&conf, ret_server, cause);
+
+	if (rc == -EINVAL) {
+		snprintf(why, STORE_WHY_MAX, "%s", cause);
+		return RP_EX_CONFIG;
+	}
+	if (rc != 0) {
+		snprintf(why, STORE_WHY_MAX, "%s%s", cause,
+			rc == -EADDRINUSE ? ": stop the other process, or set another address"
+					  : "");
+		return rc == -EACCES ? RP_EX_PERMISSION : RP_EX_UNAVAILABLE;
+	}
+	rp_http_server_address(*ret_server, address);
+	rp_info("listening on %s", address);
+	return 0;
+}
+
+static int
+open_store(struct controller *c, char *why)
+{
+	int rc = store_open(c->conf.store + strlen("sqlite:"), &c->store, why);
+
+	if (rc == -EBUSY)
+		return RP_EX_UNAVAILABLE;
+	if (rc == -EPROTO)
+		return RP_EX_CONFIG;
+	if (rc == 0 && load(c) != 0) {
+		snprintf(why, STORE_WHY_MAX, "%s cannot be read", c->conf.store);
+		rc = -EIO;
+	}
+	return rc == 0 ? 0 : RP_EX_IO;
+}
+
+int
+controller_start(struct controller *c, const struct controller_conf *conf, char *why)
+{
+	int rc;
+
+	c->conf = *conf;
+	c->started_ms = controller_now_ms();
+	pthread_mutex_init(&c->state, NULL);
+	pthread_mutex_init(&c->windows_lock, NULL);
+	registry_init(
+		&c->registry, conf->active_threshold_sec * 1000, conf->stale_threshold_sec * 1000);
+	windows_init(&c->windows, (uint32_t)conf->analyzer_window_retention);
+	set_plan_params(c);
+	rc = open_store(c, why);
+	if (rc == 0)
+		rc = open_server(c, conf->agent_listen, agent_routes, n_agent_routes, AGENT_THREADS,
+			&c->agent_server, why);
+	if (rc == 0)
+		rc = open_server(
+			c, conf->ui_listen, ui_routes, n_ui_routes, UI_THREADS, &c->ui_server, why);
+	if (rc != 0)
+		return rc;
+	if (store_start(c->store) != 0 || rp_http_server_start(c->agent_server) != 0 ||
+		rp_http_server_start(c->ui_server) != 0) {
+		snprintf(why, STORE_WHY_MAX, "cannot start threads");
+		return RP_EX_OS;
+	}
+	return 0;
+}
+
+void
+controller_stop(struct controller *c)
+{
+	rp_http_server_close(c->agent_server);
+	rp_http_server_close(c->ui_server);
+	store_close(c->store);
+	plan_put(c->plan);
+	registry_fini(&c->registry);
+	windows_fini(&c->windows);
+	pthread_mutex_destroy(&c->windows_lock);
+	pthread_mutex_destroy(&c->state);
+}
+
+static void
+submit(struct controller *c, struct store_job *job)
+{
+	if (job != NULL && store_submit(c->store, job) != 0)
+		store_job_free(job);
+}
+
+/* last_seen of all agents that were heard, in one statement. */
+static void
+save_last_seen(struct controller *c)
+{
+	struct store_job *job = store_job_new(STORE_TOUCH);
+	struct rp_table_node *node;
+	struct rp_buf json = {0};
+	size_t pos = 0, n = 0;
+
+	rp_buf_puts(&json, "[");
+	pthread_mutex_lock(&c->state);
+	for (node = rp_table_walk(&c->registry.by_id, &pos, NULL); node != NULL;
+		node = rp_table_walk(&c->registry.by_id, &pos, node)) {
+		struct registry_agent *agent = rp_container_of(node, struct registry_agent, node);
+
+		if (!agent->touched)
+			continue;
+		agent->touched = false;
+		rp_buf_puts(&json, n++ > 0 ? ",[" : "[");
+		rp_buf_json_string(&json, agent->agent_id);
+		rp_buf_printf(&json, ",%" PRId64 "]", agent->last_seen_ms);
+	}
+	pthread_mutex_unlock(&c->state);
+	rp_buf_puts(&json, "]");
+	if (job == NULL || n == 0 || rp_buf_failed(&json)) {
+		rp_buf_fini(&json);
+		store_job_free(job);
+		return;
+	}
+	job->json = json.data;
+	submit(c, job);
+}
+
+static void
+expire_agents(struct controller *c, int64_t now_ms)
+{
+	char agent_id[RP_API_NAME_MAX];
+	bool found;
+
+	do {
+		struct store_job *job;
+
+		pthread_mutex_lock(&c->state);
+		found = registry_expire_one(&c->registry, now_ms, agent_id);
+		pthread_mutex_unlock(&c->state);
+		if (!found)
+			return;
+		rp_info("agent %s: silent for stale_threshold_sec, forgotten", agent_id);
+		job = store_job_new(STORE_DELETE_AGENT);
+		if (job != NULL)
+			memcpy(job->agent_id, agent_id, sizeof(agent_id));
+		submit(c, job);
+	} while (found);
+}
+
+static void
+expire_results(struct controller *c, int64_t now_ms)
+{
+	struct store_job *job = store_job_new(STORE_EXPIRE);
+
+	if (job != NULL) {
+		job->ledger_before_ms = now_ms - c->conf.retention_ledger_sec * 1000;
+		job->rollup_before_ms = now_ms - c->conf.retention_1m_sec * 1000;
+		submit(c, job);
+	}
+	pthread_mutex_lock(&c->windows_lock);
+	windows_expire(&c->windows, now_ms - c->conf.retention_1m_sec * 1000);
+	pthread_mutex_unlock(&c->windows_lock);
+}
+
+void
+controller_tick(struct controller *c)
+{
+	int64_t now_ms = controller_now_ms();
+
+	expire_agents(c, now_ms);
+	if (now_ms - c->last_touch_ms >= TOUCH_MS) {
+		c->last_touch_ms = now_ms;
+		save_last_seen(c);
+	}
+	if (now_ms - c->last_expire_ms >= EXPIRE_MS) {
+		c->last_expire_ms = now_ms;
+		expire_results(c, now_ms);
+	}
+}
