@@ -17,7 +17,7 @@
 #define API_QPN_MIN    2
 #define API_QPN_MAX    0xFFFFFFu
 #define API_QKEY_MAX   0x7FFFFFFFu
-#define API_WINDOW_MIN 100u                   /* ms */
+#define API_WINDOW_MIN 1u                     /* ms; the last window of a process is short */
 #define API_WINDOW_MAX 3600000u               /* ms */
 #define API_EPOCH_MAX  INT64_C(4102444800000) /* ms: the year 2100 */
 

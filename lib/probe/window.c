@@ -102,6 +102,9 @@ open_window(struct rp_windows *w, struct rp_tsc start, int64_t expected_ms)
 		/* The first one, or the clock jumped: run to its next boundary. */
 		win->start_ms = clock_ms;
 		length = nominal - clock_ms % nominal;
+		/* A sliver joins the whole one behind it. */
+		if (length < nominal / 10)
+			length += nominal;
 	}
 	win->id = w->next_id++;
 	win->ms = (uint32_t)length;

@@ -222,7 +222,7 @@ random_report(struct rp_rng *rng, struct rp_api_report *r)
 	r->part = (uint32_t)below(rng, r->parts);
 	r->gid = random_gid(rng);
 	r->window_start_ms = (int64_t)below(rng, UINT64_C(4102444800000));
-	r->window_ms = (uint32_t)(100 + below(rng, 3599901));
+	r->window_ms = (uint32_t)(1 + below(rng, 3600000));
 	r->n_peers = 1 + below(rng, 5);
 	r->peer = calloc(r->n_peers, sizeof(*r->peer));
 	for (size_t i = 0; i < r->n_peers; i++)
@@ -533,7 +533,7 @@ report__wrong_type_or_range__names_the_field(void)
 		{"\"parts\":2", "\"parts\":1001", "parts"},
 		{"10.0.0.1", "127.0.0.1", "gid"},
 		{":1000,", ":-1,", "window_start_ms"},
-		{":10000", ":99", "window_ms"},
+		{":10000", ":0", "window_ms"},
 		{":10000", ":3600001", "window_ms"},
 		{"10.0.0.2", "0.0.0.0", "peers[0].gid"},
 		{":17", ":16777216", "peers[0].qpn"},
