@@ -184,10 +184,10 @@ skip_node(struct rp_pacer *p, struct node *node, uint64_t now)
 	return missed;
 }
 
-bool
-rp_pacer_take(struct rp_pacer *pacer, struct rp_tsc now, struct rp_pacer_due *ret_due)
+static __attribute__((noinline)) bool
+take_due(struct rp_pacer *pacer, struct rp_tsc now, struct rp_pacer_due *ret_due)
 {
-	while (pacer->n > 0 && !earlier(now.ticks, pacer->heap[0].due)) {
+	while (!earlier(now.ticks, pacer->heap[0].due)) {
 		struct node node = pacer->heap[0];
 		uint64_t lag = now.ticks - node.due;
 
@@ -203,6 +203,15 @@ rp_pacer_take(struct rp_pacer *pacer, struct rp_tsc now, struct rp_pacer_due *re
 		return true;
 	}
 	return false;
+}
+
+bool
+rp_pacer_take(struct rp_pacer *pacer, struct rp_tsc now, struct rp_pacer_due *ret_due)
+{
+	/* Apart from the work, so that a turn with nothing due costs no stack frame. */
+	if (pacer->n == 0 || earlier(now.ticks, pacer->heap[0].due))
+		return false;
+	return take_due(pacer, now, ret_due);
 }
 
 uint64_t
