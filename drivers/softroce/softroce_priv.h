@@ -29,8 +29,8 @@
 #define SR_BURST   32
 #define SR_RXQ_MAX 8
 
-/** Bursts that one poll takes from one queue while they yield no event. */
-#define SR_POLL_BURSTS 32
+/** Bursts that one poll takes from one queue, whatever they hold. */
+#define SR_POLL_BURSTS 16
 
 /** Frames that poll made and the responder has not sent yet. */
 #define SR_OWN_RING 256
