@@ -29,6 +29,9 @@
 #define SR_BURST   32
 #define SR_RXQ_MAX 8
 
+/** Descriptors are counted in 16 bits. */
+#define SR_RX_DEPTH_MAX 32768
+
 /** Bursts that one poll takes from one queue, whatever they hold. */
 #define SR_POLL_BURSTS 16
 
