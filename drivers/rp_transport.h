@@ -42,7 +42,6 @@ enum rp_tx_refusal {
 	RP_TX_REFUSED_LENGTH = 0xF0, /* 0, or over caps.max_payload_bytes */
 	RP_TX_REFUSED_PEER,          /* not ready: no link-layer address yet */
 	RP_TX_REFUSED_LINK,          /* the port is down */
-	RP_TX_REFUSED_FLUSH,         /* given up when the queue pair was closed */
 };
 
 /** Each flag promises a filled slot or field; the conformance suite checks. */
@@ -100,7 +99,8 @@ typedef uint16_t (*rp_tx_burst_fn)(struct rp_qp *qp, const struct rp_tx *tx, uin
 
 /**
  * Return up to @p n events of both queue pairs, oldest first per direction. A
- * count below @p n means that everything that had arrived was drained. Never
+ * count below @p n means that everything that had arrived was drained, except
+ * that a driver may bound the refused frames it goes through in one call. Never
  * blocks. Receive buffers are returned to the device before it returns.
  * Thread: the CQ lcore.
  */

@@ -42,6 +42,8 @@ check_conf(const struct rp_port_conf *conf, char *why)
 		bad = "no host clock";
 	else if (!rp_is_pow2(conf->rx_depth))
 		bad = "rx_depth is not a power of two";
+	else if (conf->rx_depth > SR_RX_DEPTH_MAX)
+		bad = "rx_depth is over 32768";
 	else if (conf->vlan > 4094)
 		bad = "vlan is not 0 to 4094";
 	if (bad == NULL)
@@ -110,9 +112,12 @@ port_open(const struct rp_port_conf *conf, struct rp_port **ret_port, char *why)
 	};
 	rc = sr_neigh_init(port, conf, why);
 	if (rc == 0)
-		rc = make_own_ring(port, why);
-	if (rc == 0)
 		rc = sr_ethdev_open(port, conf, why);
+	if (rc == 0) {
+		rc = make_own_ring(port, why);
+		if (rc != 0)
+			sr_ethdev_close(port);
+	}
 	if (rc != 0) {
 		port_free(port);
 		return rc;

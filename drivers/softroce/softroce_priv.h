@@ -29,8 +29,11 @@
 #define SR_BURST   32
 #define SR_RXQ_MAX 8
 
-/** Bursts that one poll takes from one queue while they yield no event. */
-#define SR_POLL_BURSTS 32
+/** Descriptors are counted in 16 bits. */
+#define SR_RX_DEPTH_MAX 32768
+
+/** Bursts that one poll takes from one queue, whatever they hold. */
+#define SR_POLL_BURSTS 16
 
 /** Frames that poll made and the responder has not sent yet. */
 #define SR_OWN_RING 256

@@ -145,9 +145,9 @@ count_txq(const struct rte_eth_dev_info *info)
 }
 
 static int
-configure(struct sr_port *port, const struct rte_eth_dev_info *info, char *why)
+configure(struct sr_port *port, const struct rte_eth_dev_info *info, uint16_t mtu, char *why)
 {
-	const struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_NONE}};
+	const struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_NONE, .mtu = mtu}};
 	int rc;
 
 	port->n_rxq = count_rxq(info);
@@ -239,7 +239,7 @@ setup_rx(struct sr_port *port, const struct rp_port_conf *conf, uint16_t n_rxd, 
 static int
 setup_queues(struct sr_port *port, const struct rp_port_conf *conf, char *why)
 {
-	uint16_t n_rxd = (uint16_t)rp_min_u64(conf->rx_depth, 32768), n_txd = TX_DESC;
+	uint16_t n_rxd = (uint16_t)conf->rx_depth, n_txd = TX_DESC;
 	int rc;
 
 	rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &n_rxd, &n_txd);
@@ -260,48 +260,45 @@ setup_queues(struct sr_port *port, const struct rp_port_conf *conf, char *why)
 	return rc;
 }
 
-/* Frames to the configured MAC must come through the filter, if there is one. */
 static int
 set_mac(struct sr_port *port, const struct rp_port_conf *conf, char *why)
 {
 	struct rte_ether_addr addr;
 
-	if (!conf->has_mac) {
-		if (rte_eth_macaddr_get(port->port_id, &addr) != 0)
-			return fail(
-				why, -EIO, "port %s: the ethdev has no MAC: set one", port->device);
-		memcpy(port->mac, addr.addr_bytes, 6);
-		return 0;
-	}
-	memcpy(port->mac, conf->mac, 6);
-	memcpy(addr.addr_bytes, conf->mac, 6);
+	if (conf->has_mac)
+		memcpy(addr.addr_bytes, conf->mac, 6);
+	else if (rte_eth_macaddr_get(port->port_id, &addr) != 0)
+		return fail(why, -EIO, "port %s: the ethdev has no MAC: set one", port->device);
 	if (!rte_is_valid_assigned_ether_addr(&addr))
-		return fail(why, -EINVAL, "port %s: the MAC is not a unicast one", port->device);
-	if (rte_eth_dev_mac_addr_add(port->port_id, &addr, 0) != 0 &&
-		rte_eth_promiscuous_enable(port->port_id) != 0)
-		rp_warn("port %s: cannot receive for another MAC than its own: the driver has "
-			"neither a second MAC nor a promiscuous mode",
+		return fail(why, -EINVAL, "port %s: its MAC is not a unicast one: set another",
 			port->device);
+	memcpy(port->mac, addr.addr_bytes, 6);
 	return 0;
 }
 
-/* Neighbour solicitations are multicast. */
+/* Frames to another MAC than the port's, and neighbour solicitations, must come in. */
 static void
-set_multicast(struct sr_port *port)
+set_filters(struct sr_port *port, const struct rp_port_conf *conf)
 {
 	struct rte_ether_addr group[2] = {
 		{{0x33, 0x33, 0, 0, 0, 1}},
 		{{0x33, 0x33, 0xFF, port->base.gid.b[13], port->base.gid.b[14],
 			port->base.gid.b[15]}},
 	};
+	struct rte_ether_addr mac;
 
-	if (!port->is_ipv6 ||
-		rte_eth_dev_set_mc_addr_list(port->port_id, group, RP_ARRAY_LEN(group)) == 0 ||
-		rte_eth_allmulticast_enable(port->port_id) == 0 ||
-		rte_eth_promiscuous_enable(port->port_id) == 0)
-		return;
-	rp_warn("port %s: the driver has no multicast filter: neighbours may not find us",
-		port->device);
+	memcpy(mac.addr_bytes, port->mac, 6);
+	if (conf->has_mac && rte_eth_dev_mac_addr_add(port->port_id, &mac, 0) != 0 &&
+		rte_eth_promiscuous_enable(port->port_id) != 0)
+		rp_warn("port %s: cannot receive for another MAC than its own: the driver has "
+			"neither a second MAC nor a promiscuous mode",
+			port->device);
+	if (port->is_ipv6 &&
+		rte_eth_dev_set_mc_addr_list(port->port_id, group, RP_ARRAY_LEN(group)) != 0 &&
+		rte_eth_allmulticast_enable(port->port_id) != 0 &&
+		rte_eth_promiscuous_enable(port->port_id) != 0)
+		rp_warn("port %s: the driver has no multicast filter: neighbours may not find us",
+			port->device);
 }
 
 static int
@@ -319,21 +316,30 @@ start(struct sr_port *port, const struct rte_eth_dev_info *info, char *why)
 		rte_strerror(-rc));
 }
 
+/* Largest IP datagram of the port, or what the kernel lets through. */
 static int
-set_limits(struct sr_port *port, char *why)
+find_mtu(const struct sr_port *port, uint16_t *ret_mtu, char *why)
 {
-	uint16_t mtu = RTE_ETHER_MTU;
+	struct ifreq ifr = {.ifr_ifindex = port->if_index};
 
 	/* A driver that does not know its MTU has no limit of its own. */
-	if (rte_eth_dev_get_mtu(port->port_id, &mtu) != 0)
-		mtu = RTE_ETHER_MTU;
-	if (mtu < MTU_MIN)
+	if (rte_eth_dev_get_mtu(port->port_id, ret_mtu) != 0)
+		*ret_mtu = RTE_ETHER_MTU;
+	if (port->if_index > 0 && ioctl(port->link_fd, SIOCGIFNAME, &ifr) == 0 &&
+		ioctl(port->link_fd, SIOCGIFMTU, &ifr) == 0 && ifr.ifr_mtu < *ret_mtu)
+		*ret_mtu = (uint16_t)ifr.ifr_mtu;
+	if (*ret_mtu < MTU_MIN)
 		return fail(why, -EINVAL,
 			"port %s: an MTU of %u is too small for a probe: set %u or more",
-			port->device, mtu, MTU_MIN);
+			port->device, *ret_mtu, MTU_MIN);
+	return 0;
+}
+
+static void
+set_limits(struct sr_port *port, uint16_t mtu)
+{
 	port->room = rte_pktmbuf_data_room_size(port->pool) - RTE_PKTMBUF_HEADROOM;
 	port->base.caps.max_payload_bytes = sr_max_payload(mtu, port->room);
-	return 0;
 }
 
 static void
@@ -348,6 +354,7 @@ static int
 bring_up(struct sr_port *port, const struct rp_port_conf *conf, char *why)
 {
 	struct rte_eth_dev_info info;
+	uint16_t mtu;
 	int rc = rte_eth_dev_info_get(port->port_id, &info);
 
 	if (rc != 0)
@@ -357,21 +364,19 @@ bring_up(struct sr_port *port, const struct rp_port_conf *conf, char *why)
 	if (port->if_index > 0 && port->link_fd < 0)
 		return fail(why, -errno, "port %s: no descriptor to watch the interface with",
 			port->device);
-	rc = configure(port, &info, why);
+	rc = find_mtu(port, &mtu, why);
+	if (rc == 0)
+		rc = configure(port, &info, mtu, why);
 	if (rc == 0)
 		rc = setup_queues(port, conf, why);
 	if (rc == 0)
-		rc = set_limits(port, why);
+		rc = set_mac(port, conf, why);
 	if (rc == 0)
 		rc = start(port, &info, why);
 	if (rc != 0)
 		return rc;
-	rc = set_mac(port, conf, why);
-	if (rc != 0) {
-		rte_eth_dev_stop(port->port_id);
-		return rc;
-	}
-	set_multicast(port);
+	set_limits(port, mtu);
+	set_filters(port, conf);
 	if ((info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP) != 0)
 		rp_info("port %s: the driver's receive timestamps are not used: it has none for "
 			"what it sends, and both must be of one clock",
