@@ -95,6 +95,10 @@ BYTES(udp_other_port, rp_store_be16(frame + UDP + 2, 4790))
 BYTES(tcp, frame[ETH + 9] = 6; fix_checksum(frame))
 BYTES(lldp, rp_store_be16(frame + 12, 0x88CC))
 BYTES(ipv6_type, rp_store_be16(frame + 12, 0x86DD); frame[ETH] = 0x60)
+BYTES(ipv6_mapped, rp_store_be16(frame + 12, 0x86DD); rp_store_be32(frame + ETH, 0x60000000);
+	rp_store_be16(frame + ETH + 4, (uint16_t)(*len - ETH - 40)); frame[ETH + 6] = 17;
+	frame[ETH + 7] = 64; memcpy(frame + ETH + 8, wire_gid("10.9.0.2").b, 16);
+	memcpy(frame + ETH + 24, wp.conf.gid.b, 16))
 BYTES(icrc_last, frame[*len - 1] ^= 0x80)
 BYTES(icrc_payload, frame[BTH + 20 + 39] ^= 1)
 BYTES(icrc_sport, frame[UDP] ^= 1)
@@ -121,6 +125,7 @@ static const struct mutation mutations[] = {
 	{"total below the header", "drop_ip_length", NULL, total_short, 0},
 	{"IP checksum", "drop_ip_checksum", NULL, checksum, 0},
 	{"TTL 0", "drop_ip_ttl", NULL, ttl_zero, 0},
+	{"IPv4-mapped in IPv6", "drop_ip_address", NULL, ipv6_mapped, 0},
 	{"UDP longer than IP", "drop_udp_length", NULL, udp_long, 0},
 	{"UDP shorter than IP", "drop_udp_length", NULL, udp_short, 0},
 	{"BTH without ICRC", "drop_short_bth", NULL, cut_bth, 0},
