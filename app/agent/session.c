@@ -142,7 +142,8 @@ on_registered(const struct rp_http_answer *answer, void *arg)
 				agent->conf.agent_id);
 		s->state = SESSION_SUPERSEDED;
 		for (uint32_t i = 0; i < agent->n_devices; i++)
-			targets_apply(&agent->device[i].targets, &(struct rp_api_pinglist){0});
+			targets_apply(&agent->device[i].targets, &(struct rp_api_pinglist){0},
+				agent_mono_ms());
 		return;
 	}
 	if (answer->status != 200 ||
@@ -256,7 +257,7 @@ on_pinglist(const struct rp_http_answer *answer, void *arg)
 		rp_api_decode_pinglist(answer->body, answer->body_len, &list, &err) == 0) {
 		note_success(agent);
 		if (agent->session.state == SESSION_REGISTERED)
-			targets_apply(&d->targets, &list);
+			targets_apply(&d->targets, &list, agent_mono_ms());
 		snprintf(d->etag, sizeof(d->etag), "%s", answer->etag);
 		snprintf(d->wanted_etag, sizeof(d->wanted_etag), "%s", answer->etag);
 		rp_api_pinglist_fini(&list);

@@ -22,6 +22,7 @@ targets_init(struct targets *targets, struct device *dev, const struct agent_con
 	uint64_t host_hz)
 {
 	*targets = (struct targets){.dev = dev, .conf = conf, .host_hz = host_hz, .scale = 1};
+	targets->linger_ms = conf->analysis_window_sec * 2000 + conf->probe_timeout_ms * 2 + 2000;
 	rp_rng_init(&targets->rng, (uint64_t)time(NULL) ^ (uintptr_t)dev);
 	targets->entry = calloc(DEVICE_MAX_TARGETS, sizeof(*targets->entry));
 	targets->label_epoch =
@@ -50,10 +51,10 @@ find(struct targets *t, const struct rp_gid *gid, enum rp_api_type type)
 }
 
 static struct target_entry *
-free_entry(struct targets *t)
+free_entry(struct targets *t, int64_t now_ms)
 {
 	for (uint32_t i = 0; i < t->high; i++)
-		if (!t->entry[i].used)
+		if (!t->entry[i].used && now_ms >= t->entry[i].free_at_ms)
 			return &t->entry[i];
 	return t->high < DEVICE_MAX_TARGETS ? &t->entry[t->high++] : NULL;
 }
@@ -173,13 +174,13 @@ rescale(struct targets *t)
 }
 
 static void
-apply_one(struct targets *t, const struct rp_api_target *info)
+apply_one(struct targets *t, const struct rp_api_target *info, int64_t now_ms)
 {
 	struct target_entry *e = find(t, &info->gid, info->type);
 	bool changed = e == NULL || differs(&e->info, info) || e->given == 0;
 
 	if (e == NULL) {
-		e = free_entry(t);
+		e = free_entry(t, now_ms);
 		if (e == NULL) {
 			t->failed++;
 			return;
@@ -195,7 +196,7 @@ apply_one(struct targets *t, const struct rp_api_target *info)
 }
 
 void
-targets_apply(struct targets *targets, const struct rp_api_pinglist *list)
+targets_apply(struct targets *targets, const struct rp_api_pinglist *list, int64_t now_ms)
 {
 	struct targets *t = targets;
 	uint64_t failed = t->failed;
@@ -203,7 +204,7 @@ targets_apply(struct targets *targets, const struct rp_api_pinglist *list)
 	for (uint32_t i = 0; i < t->high; i++)
 		t->entry[i].seen = false;
 	for (size_t i = 0; i < list->n_targets; i++)
-		apply_one(t, &list->target[i]);
+		apply_one(t, &list->target[i], now_ms);
 	for (uint32_t i = 0; i < t->high; i++)
 		if (t->entry[i].used && !t->entry[i].leaving && !t->entry[i].seen)
 			take_away(t, &t->entry[i]);
@@ -256,7 +257,7 @@ targets_rotate(struct targets *targets, int64_t unix_s)
 }
 
 static void
-on_retired(struct targets *t, struct rp_target *retired)
+on_retired(struct targets *t, struct rp_target *retired, int64_t now_ms)
 {
 	struct target_entry *e = &t->entry[retired->slot];
 
@@ -264,7 +265,9 @@ on_retired(struct targets *t, struct rp_target *retired)
 	rp_target_destroy(retired);
 	e->given--;
 	if (e->given == 0 && e->leaving) {
-		*e = (struct target_entry){0};
+		/* Windows that are still open refer to it by its slot. */
+		e->used = false;
+		e->free_at_ms = now_ms + t->linger_ms;
 		t->n_used--;
 	}
 }
@@ -284,7 +287,7 @@ targets_on_result(struct targets *targets, const struct rp_result *result, int64
 	struct target_entry *e = &targets->entry[result->slot];
 
 	if (result->kind == RP_RESULT_RETIRED) {
-		on_retired(targets, result->target);
+		on_retired(targets, result->target, now_ms);
 		return;
 	}
 	if (result->kind != RP_RESULT_SETTLED || !e->used || e->leaving ||
@@ -365,8 +368,8 @@ targets_stop(struct targets *targets)
 	for (uint32_t i = 0; i < targets->high; i++) {
 		struct target_entry *e = &targets->entry[i];
 
-		if (e->used && e->given == 0)
-			*e = (struct target_entry){0};
+		if (e->given == 0)
+			e->used = false;
 		e->leaving = e->used;
 	}
 	device_command(targets->dev, cmd);

@@ -30,7 +30,8 @@ struct target_entry {
 	bool asking;
 	int64_t ask_at_ms; /* 0: not due */
 	uint32_t ask_wait_ms;
-	bool seen; /* by the list being applied */
+	int64_t free_at_ms; /* not used: when the slot may be given away */
+	bool seen;          /* by the list being applied */
 };
 
 struct targets {
@@ -40,6 +41,7 @@ struct targets {
 	uint32_t n_used;
 	uint32_t high; /* slots at and above were never used */
 	uint64_t host_hz;
+	int64_t linger_ms; /* an unused slot keeps its identity for so long */
 	struct rp_rng rng; /* jitter */
 	double scale;      /* of all rates: max_probe_pps */
 	uint64_t label_epoch;
@@ -51,7 +53,7 @@ int targets_init(struct targets *targets, struct device *dev, const struct agent
 void targets_fini(struct targets *targets);
 
 /** Make @p list the set of targets. */
-void targets_apply(struct targets *targets, const struct rp_api_pinglist *list);
+void targets_apply(struct targets *targets, const struct rp_api_pinglist *list, int64_t now_ms);
 
 /** A fresh record of one target (GET /v1/rnics/{gid}). */
 void targets_refresh(struct targets *targets, const struct rp_api_target *record);

@@ -222,11 +222,11 @@ class Mesh:
     # ---- ending ----
 
     @staticmethod
-    def end(process, seconds=6):
-        """SIGTERM, then SIGKILL. Returns the exit code, None when it had to be killed."""
+    def end(process, seconds=6, tell=True):
+        """SIGTERM unless it was told already, then SIGKILL. Returns the exit code, None when it was killed."""
         if process is None:
             return None
-        if process.poll() is None:
+        if tell and process.poll() is None:
             process.terminate()
         try:
             return process.wait(seconds)
@@ -240,7 +240,7 @@ class Mesh:
         for host in self.hosts:
             if host.process is not None and host.process.poll() is None:
                 host.process.terminate()
-        codes = {host.name: self.end(host.process) for host in self.hosts if host.process is not None}
+        codes = {host.name: self.end(host.process, tell=False) for host in self.hosts if host.process is not None}
         if self.controller is not None:
             codes["controller"] = self.end(self.controller)
         return codes
