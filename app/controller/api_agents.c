@@ -54,10 +54,15 @@ reply_conflict(struct rp_http_request *req, const char *agent_id, enum registry_
 	}
 }
 
-/* The state lock is held. */
+/* The GIDs that an agent has just declared. */
+struct declared {
+	struct rp_gid gid[RP_API_RNICS_MAX];
+	size_t n;
+};
+
 static int
-make_reply(struct controller *c, const struct registry_agent *agent, int64_t now_ms,
-	struct rp_buf *out)
+make_reply(
+	struct controller *c, const struct declared *declared, int64_t now_ms, struct rp_buf *out)
 {
 	struct rp_api_etag etag[RP_API_RNICS_MAX];
 	struct rp_api_register_reply reply = {.registered = true,
@@ -68,12 +73,12 @@ make_reply(struct controller *c, const struct registry_agent *agent, int64_t now
 
 	if (ref == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < agent->set.n_rnics; i++) {
-		int at = plan_find(ref->plan, &agent->set.rnic[i].gid);
+	for (size_t i = 0; i < declared->n; i++) {
+		int at = plan_find(ref->plan, &declared->gid[i]);
 
 		if (at < 0)
 			continue;
-		etag[reply.n_etags].gid = agent->set.rnic[i].gid;
+		etag[reply.n_etags].gid = declared->gid[i];
 		plan_etag(ref->plan, at, etag[reply.n_etags].etag);
 		reply.n_etags++;
 	}
@@ -127,47 +132,91 @@ make_save(const struct registry_agent *agent, struct rp_http_request *req, struc
 	return job;
 }
 
-/* Jobs enter the queue in the order of the changes: the state lock is held. */
+/*
+ * Hand the agent as it is now to the store; the reply goes out with the commit.
+ * Jobs enter the queue under the lock, so in the order of the changes.
+ * @return 1 nothing to save, 0 saving, -errno
+ */
 static int
-put_agent(struct controller *c, struct rp_http_request *req, const char *agent_id,
-	struct rp_api_register *msg, enum registry_verdict *ret_verdict,
-	struct registry_conflict *ret_conflict, struct rp_buf *ret_reply)
+save(struct controller *c, struct rp_http_request *req, const char *agent_id, struct rp_buf *reply)
 {
-	int64_t now_ms = controller_now_ms();
 	struct registry_agent *agent;
 	struct store_job *job;
-	int rc = registry_put(&c->registry, agent_id, msg, now_ms, ret_verdict, ret_conflict);
+	int rc = 1;
 
-	if (rc != 0 || *ret_verdict > REGISTRY_CHANGED)
-		return rc;
+	pthread_mutex_lock(&c->state);
 	agent = registry_find(&c->registry, agent_id);
-	rc = make_reply(c, agent, now_ms, ret_reply);
-	if (rc != 0 || (*ret_verdict == REGISTRY_SAME && !agent->unsaved))
-		return rc;
-	*ret_verdict = REGISTRY_CHANGED;
-	agent->unsaved = true;
-	job = make_save(agent, req, ret_reply);
-	if (job == NULL)
-		return -ENOMEM;
-	rc = store_submit(c->store, job);
-	if (rc != 0) {
-		free(job->arg);
-		store_job_free(job);
-		return rc;
+	if (agent != NULL && agent->unsaved) {
+		job = make_save(agent, req, reply);
+		rc = job == NULL ? -ENOMEM : store_submit(c->store, job);
+		if (rc == 0) {
+			agent->unsaved = false;
+		} else if (job != NULL) {
+			free(job->arg);
+			store_job_free(job);
+		}
 	}
-	agent->unsaved = false;
-	return 0;
+	pthread_mutex_unlock(&c->state);
+	return rc;
+}
+
+static int
+apply(struct controller *c, const char *agent_id, struct rp_api_register *msg, int64_t now_ms,
+	enum registry_verdict *ret_verdict, struct registry_conflict *ret_conflict,
+	struct declared *ret_declared)
+{
+	int rc;
+
+	for (size_t i = 0; i < msg->n_rnics; i++)
+		ret_declared->gid[i] = msg->rnic[i].gid;
+	ret_declared->n = msg->n_rnics;
+	pthread_mutex_lock(&c->state);
+	rc = registry_put(&c->registry, agent_id, msg, now_ms, ret_verdict, ret_conflict);
+	if (rc == 0 && *ret_verdict == REGISTRY_CHANGED)
+		registry_find(&c->registry, agent_id)->unsaved = true;
+	pthread_mutex_unlock(&c->state);
+	rp_api_register_fini(msg);
+	return rc;
+}
+
+static void
+put_agent(struct controller *c, struct rp_http_request *req, const char *agent_id,
+	struct rp_api_register *msg)
+{
+	int64_t now_ms = controller_now_ms();
+	enum registry_verdict verdict = REGISTRY_SAME;
+	struct registry_conflict conflict = {0};
+	struct declared declared;
+	struct rp_buf reply = {0};
+	int rc = apply(c, agent_id, msg, now_ms, &verdict, &conflict, &declared);
+
+	if (rc == 0 && verdict > REGISTRY_CHANGED) {
+		reply_conflict(req, agent_id, verdict, &conflict);
+		return;
+	}
+	if (rc == 0)
+		rc = make_reply(c, &declared, now_ms, &reply);
+	if (rc == 0)
+		rc = save(c, req, agent_id, &reply);
+	if (rc == 0)
+		return;
+	if (rc == 1) {
+		api_reply_json(req, &reply);
+		return;
+	}
+	rp_buf_fini(&reply);
+	if (rc == -EAGAIN)
+		api_reply_busy(req, BUSY_SEC, "too many writes are waiting");
+	else
+		api_reply_no_memory(req);
 }
 
 void
 api_agent_put(struct rp_http_request *req, void *arg)
 {
 	struct controller *c = arg;
-	enum registry_verdict verdict = REGISTRY_SAME;
-	struct registry_conflict conflict = {0};
 	struct rp_api_register msg;
 	struct rp_api_err err = {0};
-	struct rp_buf reply = {0};
 	const char *agent_id, *body;
 	size_t len;
 	int rc;
@@ -175,28 +224,13 @@ api_agent_put(struct rp_http_request *req, void *arg)
 	if (!path_agent_id(req, &agent_id) || !api_json_body(req, &body, &len))
 		return;
 	rc = rp_api_decode_register(body, len, &msg, &err);
-	if (rc == -EINVAL) {
+	if (rc == -EINVAL)
 		rp_http_reply_error(
 			req, 400, "invalid", err.field, "%s %s", err.field, err.message);
-		return;
-	}
-	if (rc == 0) {
-		pthread_mutex_lock(&c->state);
-		rc = put_agent(c, req, agent_id, &msg, &verdict, &conflict, &reply);
-		pthread_mutex_unlock(&c->state);
-		rp_api_register_fini(&msg);
-	}
-	if (rc == -EAGAIN) {
-		rp_buf_fini(&reply);
-		api_reply_busy(req, BUSY_SEC, "too many writes are waiting");
-	} else if (rc != 0) {
-		rp_buf_fini(&reply);
+	else if (rc != 0)
 		api_reply_no_memory(req);
-	} else if (verdict == REGISTRY_SAME) {
-		api_reply_json(req, &reply);
-	} else if (verdict != REGISTRY_CHANGED) {
-		reply_conflict(req, agent_id, verdict, &conflict);
-	}
+	else
+		put_agent(c, req, agent_id, &msg);
 }
 
 static void

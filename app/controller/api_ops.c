@@ -84,9 +84,11 @@ put_registry(struct rp_buf *out, struct controller *c)
 	agents = c->registry.by_id.n;
 	rnics = c->registry.by_gid.n;
 	conflicts = c->registry.conflicts;
+	pthread_mutex_unlock(&c->state);
+	pthread_mutex_lock(&c->plan_lock);
 	builds = c->plan_builds;
 	build_ns = c->plan_build_ns;
-	pthread_mutex_unlock(&c->state);
+	pthread_mutex_unlock(&c->plan_lock);
 
 	put_family(out, "rpingmesh_controller_agents", "gauge", "Registered agents by state.");
 	rp_buf_printf(out,

@@ -128,8 +128,8 @@ api_pinglist_get(struct rp_http_request *req, void *arg)
 		return;
 	pthread_mutex_lock(&c->state);
 	whose = look_up(c, agent_id, &gid, now_ms);
-	ref = controller_plan(c, now_ms);
 	pthread_mutex_unlock(&c->state);
+	ref = controller_plan(c, now_ms);
 	at = ref == NULL ? -ENOMEM : plan_find(ref->plan, &gid);
 	if (whose == WHOSE_NONE)
 		rp_http_reply_error(req, 404, "not_registered", "gid",

@@ -21,7 +21,6 @@
 #define IDLE_MS       120000u
 #define TOUCH_MS      15000
 #define EXPIRE_MS     60000
-#define PLAN_REST     10 /* time between two builds, in durations of a build */
 
 int64_t
 controller_now_ms(void)
@@ -30,90 +29,6 @@ controller_now_ms(void)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-void
-plan_put(struct plan_ref *ref)
-{
-	if (ref == NULL || atomic_fetch_sub(&ref->refs, 1) > 1)
-		return;
-	plan_free(ref->plan);
-	free(ref);
-}
-
-/* RNICs that may take part: of active agents, up, and not taken over by another. */
-static size_t
-collect_rnics(struct controller *c, int64_t now_ms, struct plan_rnic *rnic)
-{
-	struct rp_table_node *node;
-	size_t pos = 0, n = 0;
-
-	c->plan_active_until = INT64_MAX;
-	for (node = rp_table_walk(&c->registry.by_id, &pos, NULL); node != NULL;
-		node = rp_table_walk(&c->registry.by_id, &pos, node)) {
-		struct registry_agent *agent = rp_container_of(node, struct registry_agent, node);
-
-		if (!registry_is_active(&c->registry, agent, now_ms))
-			continue;
-		if (agent->last_seen_ms + c->registry.active_ms < c->plan_active_until)
-			c->plan_active_until = agent->last_seen_ms + c->registry.active_ms;
-		for (size_t i = 0; i < agent->set.n_rnics; i++) {
-			const struct rp_api_rnic *decl = agent->rnic[i].decl;
-
-			if (decl == NULL || !decl->up)
-				continue;
-			rnic[n++] = (struct plan_rnic){decl->gid, decl->qpn, decl->qkey,
-				decl->generation, agent->set.hostname,
-				registry_tor(&agent->rnic[i]), decl->rail, decl->device};
-		}
-	}
-	return n;
-}
-
-static int
-build_plan(struct controller *c, int64_t now_ms)
-{
-	struct plan_rnic *rnic = calloc(c->registry.by_gid.n + 1, sizeof(*rnic));
-	struct plan_ref *ref = calloc(1, sizeof(*ref));
-	struct timespec start, end;
-	int64_t took_ns;
-	size_t n;
-	int rc = -ENOMEM;
-
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	if (rnic != NULL && ref != NULL) {
-		n = collect_rnics(c, now_ms, rnic);
-		rc = plan_build(&c->plan_params, rnic, n, now_ms / 1000, &ref->plan);
-	}
-	free(rnic);
-	if (rc != 0) {
-		free(ref);
-		return rc;
-	}
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	took_ns = (int64_t)(end.tv_sec - start.tv_sec) * 1000000000 + end.tv_nsec - start.tv_nsec;
-	atomic_store(&ref->refs, 1);
-	plan_put(c->plan);
-	c->plan = ref;
-	c->plan_version = c->registry.version;
-	c->plan_not_before = now_ms + PLAN_REST * took_ns / 1000000;
-	c->plan_builds++;
-	c->plan_build_ns += (uint64_t)took_ns;
-	return 0;
-}
-
-struct plan_ref *
-controller_plan(struct controller *c, int64_t now_ms)
-{
-	bool outdated = c->plan == NULL || c->plan_version != c->registry.version ||
-		now_ms / 1000 >= plan_valid_until(c->plan->plan) || now_ms >= c->plan_active_until;
-
-	/* Many changes in a row share a build, or a big fleet would do nothing else. */
-	if (outdated && (c->plan == NULL || now_ms >= c->plan_not_before) &&
-		build_plan(c, now_ms) != 0)
-		return NULL;
-	atomic_fetch_add(&c->plan->refs, 1);
-	return c->plan;
 }
 
 static struct windows_end
@@ -258,6 +173,8 @@ controller_start(struct controller *c, const struct controller_conf *conf, char 
 	c->conf = *conf;
 	c->started_ms = controller_now_ms();
 	pthread_mutex_init(&c->state, NULL);
+	pthread_mutex_init(&c->plan_build_lock, NULL);
+	pthread_mutex_init(&c->plan_lock, NULL);
 	pthread_mutex_init(&c->windows_lock, NULL);
 	registry_init(
 		&c->registry, conf->active_threshold_sec * 1000, conf->stale_threshold_sec * 1000);
@@ -290,6 +207,8 @@ controller_stop(struct controller *c)
 	registry_fini(&c->registry);
 	windows_fini(&c->windows);
 	pthread_mutex_destroy(&c->windows_lock);
+	pthread_mutex_destroy(&c->plan_lock);
+	pthread_mutex_destroy(&c->plan_build_lock);
 	pthread_mutex_destroy(&c->state);
 }
 

@@ -9,7 +9,7 @@
  *
  * Thread:  HTTP loops run the handlers, the store's writer the callbacks of its
  *          jobs, main the signals and the duties of controller_tick().
- * Locks:   state before windows, when both are needed.
+ * Locks:   plan_build_lock before state before windows; plan_lock is a leaf.
  * Time:    wall clock, ms since the epoch.
  */
 
@@ -37,12 +37,16 @@ struct controller {
 	int64_t last_touch_ms; /* main: duties of controller_tick() */
 	int64_t last_expire_ms;
 
-	pthread_mutex_t state; /* covers the fields down to the next lock */
+	pthread_mutex_t state;
 	struct registry registry;
+
+	pthread_mutex_t plan_build_lock; /* one build at a time */
+	pthread_mutex_t plan_lock;       /* covers the fields down to the next lock */
 	struct plan_ref *plan;
 	uint64_t plan_version;     /* of the registry it was built from */
 	int64_t plan_active_until; /* ms: an agent it counts on falls silent then */
 	int64_t plan_not_before;   /* ms: earliest next build */
+	int64_t plan_took_ns;
 	uint64_t plan_builds;
 	uint64_t plan_build_ns;
 
@@ -77,7 +81,8 @@ void controller_stop(struct controller *c);
 void controller_tick(struct controller *c);
 
 /**
- * The current plan. The state lock is held.
+ * The current plan, built anew first if it is outdated. No lock is held. While a
+ * long build runs elsewhere, or too soon after one, the plan before is returned.
  * @return a reference for plan_put(), or NULL on no memory
  */
 struct plan_ref *controller_plan(struct controller *c, int64_t now_ms);

@@ -1,0 +1,487 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The controller's API against the real program."""
+
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import time
+
+from harness import *
+
+
+def pair(c):
+    eq(c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.1"])).status, 200)
+    eq(c.call("PUT", "/v1/agents/b", agent("host-b", ips=["10.0.0.2"])).status, 200)
+
+
+def test_register_answers_etags_heartbeat_and_time():
+    with Controller("--heartbeat-sec", "7") as c:
+        reply = c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.1", "fd00::1"])).json
+        eq(reply["registered"], True)
+        eq(set(reply["pinglist_etags"]), {"::ffff:10.0.0.1", "fd00::1"})
+        eq(reply["heartbeat_sec"], 7)
+        assert abs(reply["server_time_ms"] - time.time() * 1000) < 5000
+
+
+def test_agents_show_age_state_and_rnics():
+    with Controller() as c:
+        pair(c)
+        agents = c.get("/v1/agents", ui=True).json["agents"]
+        eq([a["agent_id"] for a in agents], ["a", "b"])
+        one = c.get("/v1/agents/a").json
+        eq((one["hostname"], one["state"], one["tor_id"]), ("host-a", "active", "t1"))
+        eq((one["rnics"][0]["gid"], one["rnics"][0]["ip"]), ("::ffff:10.0.0.1", "10.0.0.1"))
+        eq(c.get("/v1/agents/nobody").status, 404)
+
+
+def test_rnic_is_found_by_gid_and_by_ip():
+    with Controller() as c:
+        pair(c)
+        by_ip, by_gid = c.get("/v1/rnics/10.0.0.2"), c.get("/v1/rnics/::ffff:10.0.0.2")
+        eq(by_ip.json, by_gid.json)
+        eq((by_ip.json["qpn"], by_ip.json["qkey"], by_ip.json["generation"]), (17, 1, 5))
+        eq(c.get("/v1/rnics/10.0.0.9").status, 404)
+        eq(c.get("/v1/rnics/x").error["field"], "gid")
+
+
+def test_pinglist_then_304_then_new_tag():
+    with Controller() as c:
+        pair(c)
+        path = "/v1/pinglist?agent_id=a&gid=10.0.0.1"
+        first = c.get(path)
+        eq([t["gid"] for t in first.json["targets"]], ["::ffff:10.0.0.2"])
+        eq(first.json["sources"], ["::ffff:10.0.0.2"])
+        same = c.get(path, If_None_Match=first.headers["ETag"])
+        eq((same.status, same.body), (304, b""))
+        body = agent("host-b", ips=[rnic("10.0.0.2", qpn=99)], seq=2)
+        eq(c.call("PUT", "/v1/agents/b", body).status, 200)
+        third = c.get(path, If_None_Match=first.headers["ETag"])
+        eq((third.status, third.json["targets"][0]["qpn"]), (200, 99))
+        etags = c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.1"])).json
+        eq('"%s"' % etags["pinglist_etags"]["::ffff:10.0.0.1"], third.headers["ETag"])
+
+
+def test_pinglist_type_splits_the_list():
+    with Controller() as c:
+        pair(c)
+        c.call("PUT", "/v1/agents/c", agent("host-c", tor="t2", ips=["10.0.1.1"]))
+        base = "/v1/pinglist?agent_id=a&gid=10.0.0.1"
+        mesh, inter = c.get(base + "&type=tor_mesh"), c.get(base + "&type=inter_tor")
+        eq([t["gid"] for t in mesh.json["targets"]], ["::ffff:10.0.0.2"])
+        eq([t["gid"] for t in inter.json["targets"]], ["::ffff:10.0.1.1"])
+        assert mesh.headers["ETag"] != inter.headers["ETag"]
+        eq(len(c.get(base).json["targets"]), 2)
+        eq(c.get(base + "&type=x").error["field"], "type")
+
+
+def test_pinglist_asks_for_its_parameters():
+    with Controller() as c:
+        pair(c)
+        eq(c.get("/v1/pinglist?gid=10.0.0.1").error["field"], "agent_id")
+        eq(c.get("/v1/pinglist?agent_id=a").error["field"], "gid")
+        eq(c.get("/v1/pinglist?agent_id=a&gid=x").error["field"], "gid")
+        eq(c.get("/v1/pinglist?agent_id=b&gid=10.0.0.1").status, 404)
+        eq(c.get("/v1/pinglist?agent_id=a&agent_id=b&gid=10.0.0.1").status, 400)
+
+
+def test_port_down_leaves_the_lists():
+    with Controller() as c:
+        pair(c)
+        c.call("PUT", "/v1/agents/b", agent("host-b", ips=[rnic("10.0.0.2", state="down")], seq=2))
+        eq(c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1").json["targets"], [])
+        eq(c.get("/v1/pinglist?agent_id=b&gid=10.0.0.2").json["targets"], [])
+
+
+def test_conflicts_change_nothing():
+    with Controller() as c:
+        pair(c)
+        thief = c.call("PUT", "/v1/agents/thief", agent("host-t", ips=["10.0.0.9", "10.0.0.1"]))
+        eq((thief.status, thief.error["code"], thief.error["field"]),
+           (409, "gid_conflict", "rnics[1].gid"))
+        other = c.call("PUT", "/v1/agents/a", agent("host-x", ips=["10.0.0.8"], boot="boot-2"))
+        eq((other.status, other.error["code"]), (409, "agent_id_conflict"))
+        eq(c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.1"], boot="boot-2")).status,
+           200)
+        old = c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.1"]))
+        eq((old.status, old.error["code"]), (409, "superseded"))
+        stale = c.call("PUT", "/v1/agents/a",
+                       agent("host-a", ips=["10.0.0.7"], boot="boot-2", seq=1))
+        eq((stale.status, stale.error["code"]), (409, "stale_set"))
+        eq([a["agent_id"] for a in c.get("/v1/agents").json["agents"]], ["a", "b"])
+        eq(c.get("/v1/agents/a").json["rnics"][0]["ip"], "10.0.0.1")
+
+
+def test_delete_leaves_pinglists_at_once():
+    with Controller() as c:
+        pair(c)
+        eq(c.call("DELETE", "/v1/agents/b").error["field"], "boot_id")
+        eq(c.call("DELETE", "/v1/agents/b?boot_id=other").status, 409)
+        eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-1").status, 204)
+        eq(c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1").json["targets"], [])
+        eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-1").status, 404)
+
+
+def test_empty_set_empties_the_agent():
+    with Controller() as c:
+        pair(c)
+        eq(c.call("PUT", "/v1/agents/b", agent("host-b", ips=[], seq=2)).status, 200)
+        eq(c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1").json["targets"], [])
+        eq(c.get("/v1/rnics/10.0.0.2").status, 404)
+
+
+def test_silent_agent_leaves_lists_then_registry():
+    with Controller("--active-threshold-sec", "1", "--stale-threshold-sec", "3") as c:
+        pair(c)
+        for _ in range(3):
+            time.sleep(0.6)
+            eq(c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.1"])).status, 200)
+        eq(c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1").json["targets"], [])
+        eq(c.get("/v1/agents/b").json["state"], "inactive")
+        deadline = time.time() + 5
+        while c.get("/v1/agents/b").status == 200 and time.time() < deadline:
+            time.sleep(0.2)
+        eq(c.get("/v1/agents/b").status, 404)
+
+
+def test_report_then_duplicate_counts_once():
+    with Controller() as c:
+        pair(c)
+        body = report("a", "10.0.0.1", ["10.0.0.2"],
+                      [row(ok=98, lost=2, rtt=[1500, 9000, 0, 0, [[250, 97], [300, 1]]])])
+        eq(c.call("POST", "/v1/reports", body).json,
+           {"accepted": True, "duplicate": False, "sla_violations": 0})
+        eq(c.call("POST", "/v1/reports", body).json["duplicate"], True)
+        path = c.get("/v1/paths", ui=True).json["paths"][0]
+        eq((path["ok"], path["lost"], path["windows"], path["loss_ppm"]), (98, 2, 1, 20000))
+        eq((path["source_host"], path["target_tor"], path["type"], path["stamps"]),
+           ("host-a", "t1", "tor_mesh", "hw"))
+        eq((path["rtt_min_ns"], path["rtt_max_ns"]), (1500, 9000))
+        eq(path["prober_delay_p50_ns"], None)
+        body["boot_id"] = "boot-2"
+        eq(c.call("POST", "/v1/reports", body).json["duplicate"], False)
+        eq(c.get("/v1/paths").json["paths"][0]["ok"], 196)
+        body["part"], body["parts"] = 1, 2
+        eq(c.call("POST", "/v1/reports", body).json["duplicate"], False)
+
+
+def test_bad_row_refuses_the_whole_report():
+    with Controller() as c:
+        pair(c)
+        rows = [row(ok=1), row(ok=1), row(peer=5, ok=1)]
+        bad = c.call("POST", "/v1/reports", report("a", "10.0.0.1", ["10.0.0.2"], rows))
+        eq((bad.status, bad.error["field"]), (400, "rows[2].peer"))
+        eq(c.get("/v1/paths").json["paths"], [])
+
+
+def test_analyzer_off_refuses_politely():
+    with Controller("--analyzer-enabled=false") as c:
+        pair(c)
+        reply = c.call("POST", "/v1/reports",
+                       report("a", "10.0.0.1", ["10.0.0.2"], [row(ok=1)]))
+        eq((reply.status, reply.json["accepted"]), (200, False))
+        eq(c.get("/v1/paths").json["paths"], [])
+
+
+def test_paths_merge_exactly_the_windows_asked_for():
+    with Controller() as c:
+        pair(c)
+        start = now_ms() - 60000
+        for i in range(5):
+            body = report("a", "10.0.0.1", ["10.0.0.2"], [row(ok=10 ** i)], seq=i,
+                          start=start + 10000 * i)
+            eq(c.call("POST", "/v1/reports", body).status, 200)
+        got = c.get("/v1/paths?from=%d&to=%d" % (start + 10000, start + 30000)).json["paths"][0]
+        eq((got["ok"], got["windows"], got["first_ms"], got["last_ms"]),
+           (110, 2, start + 10000, start + 30000))
+        eq(c.get("/v1/paths?source=10.0.0.2").json["paths"], [])
+        eq(len(c.get("/v1/paths?source=10.0.0.1&target=10.0.0.2").json["paths"]), 1)
+        eq(len(c.get("/v1/paths?source_tor=t1&target_tor=t1").json["paths"]), 1)
+        eq(c.get("/v1/paths?target_tor=t9").json["paths"], [])
+        eq(c.get("/v1/paths?from=x").error["field"], "from")
+        eq(c.get("/v1/paths?limit=0").error["field"], "limit")
+
+
+def test_paths_limit_counts_the_rest():
+    with Controller() as c:
+        pair(c)
+        peers = ["10.0.1.%d" % i for i in range(1, 11)]
+        c.call("POST", "/v1/reports",
+               report("a", "10.0.0.1", peers, [row(peer=i, ok=1) for i in range(10)]))
+        got = c.get("/v1/paths?limit=4").json
+        eq((len(got["paths"]), got["omitted"]), (4, 6))
+
+
+def test_matrix_has_loss_quantiles_and_no_data():
+    with Controller() as c:
+        pair(c)
+        c.call("PUT", "/v1/agents/c", agent("host-c", tor="t2", ips=["10.0.1.1"]))
+        start = now_ms()
+        c.call("POST", "/v1/reports",
+               report("a", "10.0.0.1", ["10.0.0.2", "10.0.1.1"],
+                      [row(ok=90, lost=10), row(peer=1, kind=1, ok=100,
+                                                rtt=[2000, 2000, 0, 0, [[278, 100]]])],
+                      start=start))
+        loss = c.get("/v1/matrix", ui=True).json
+        eq((loss["tors"], loss["unit"]), (["t1", "t2"], "ppm"))
+        eq(loss["rows"], [[100000, 0], [None, None]])
+        p99 = c.get("/v1/matrix?metric=p99").json
+        eq(p99["rows"], [[None, 2000], [None, None]])
+        c.call("POST", "/v1/reports",
+               report("a", "10.0.0.1", ["10.0.0.2"], [row(ok=100)], seq=2, start=start + 10000))
+        eq(c.get("/v1/matrix?window=10").json["rows"][0][0], 0)
+        eq(c.get("/v1/matrix?window=20").json["rows"][0][0], 50000)
+        eq(c.get("/v1/matrix?metric=p42").error["field"], "metric")
+        eq(c.get("/v1/matrix?window=0").error["field"], "window")
+
+
+def test_window_retention_bounds_memory():
+    with Controller("--analyzer-window-retention", "2") as c:
+        pair(c)
+        start = now_ms() - 60000
+        for i in range(4):
+            c.call("POST", "/v1/reports",
+                   report("a", "10.0.0.1", ["10.0.0.2"], [row(ok=10 ** i)], seq=i,
+                          start=start + 10000 * i))
+        eq(c.get("/v1/paths").json["paths"][0]["ok"], 1100)
+
+
+def test_kill_keeps_registry_and_acknowledged_results():
+    with Controller() as c:
+        pair(c)
+        start = now_ms()
+        body = report("a", "10.0.0.1", ["10.0.0.2"],
+                      [row(ok=98, lost=2, rtt=[1500, 9000, 0, 0, [[250, 98]]])], start=start)
+        eq(c.call("POST", "/v1/reports", body).status, 200)
+        before = c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1")
+        c.kill()
+        c.start()
+        after = c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1")
+        eq((after.status, after.json), (200, before.json))
+        eq(after.headers["ETag"], before.headers["ETag"])
+        eq(c.call("POST", "/v1/reports", body).json["duplicate"], True)
+        path = c.get("/v1/paths").json["paths"][0]
+        eq((path["ok"], path["lost"], path["rtt_min_ns"]), (98, 2, 1500))
+        eq(c.call("POST", "/v1/reports", dict(body, report_seq=2)).json["duplicate"], False)
+        db = sqlite3.connect(c.db)
+        rows = [json.loads(r[0]) for r in db.execute("SELECT row FROM path_rollup_1m")]
+        eq((len(rows), rows[0][3], rows[0][5]), (1, 196, 4))
+        db.close()
+
+
+def test_kill_keeps_superseded_boots():
+    with Controller() as c:
+        pair(c)
+        c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.1"], boot="boot-2"))
+        c.kill()
+        c.start()
+        eq(c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.1"])).error["code"],
+           "superseded")
+
+
+def test_health_version_and_metrics():
+    with Controller() as c:
+        pair(c)
+        eq(c.get("/healthz").json["status"], "ok")
+        eq(c.get("/readyz", ui=True).json["store"], "up")
+        assert re.match(r"\d+\.\d+\.\d+$", c.get("/version").json["version"])
+        metrics = c.get("/metrics", ui=True)
+        eq(metrics.headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+        text = metrics.body.decode()
+        assert 'rpingmesh_controller_agents{state="active"} 2\n' in text
+        assert "rpingmesh_controller_store_up 1\n" in text
+        families = re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M)
+        eq(len(families), len({f[0] for f in families}), "families once")
+        eq([f[0] for f in families], re.findall(r"^# HELP (\S+) ", text, re.M))
+        current = None
+        for line in text.splitlines():
+            if line.startswith("# TYPE"):
+                current = line.split()[2]
+            elif not line.startswith("#"):
+                eq(re.match(r"[a-z_:]+", line).group(), current, "sample of its family")
+        for name, kind in families:
+            eq(kind == "counter", name.endswith("_total"), name)
+        eq(c.get("/metrics").status, 404)
+
+
+def test_disk_full_serves_on_and_recovers():
+    with Controller() as c:
+        pair(c)
+        # The file system stays roomy; the database itself is told to be full.
+        c.proc.send_signal(signal.SIGTERM)
+        eq(c.proc.wait(10), 0)
+        db = sqlite3.connect(c.db)
+        db.execute("CREATE TRIGGER full BEFORE INSERT ON report_ledger "
+                   "BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END")
+        db.execute("CREATE TRIGGER full2 BEFORE INSERT ON agents "
+                   "BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END")
+        db.commit()
+        db.close()
+        c.start()
+        body = report("a", "10.0.0.1", ["10.0.0.2"], [row(ok=1)])
+        refused = c.call("POST", "/v1/reports", body)
+        eq((refused.status, refused.error["code"]), (503, "unavailable"))
+        assert int(refused.headers["Retry-After"]) > 0
+        eq(c.get("/readyz").error["code"], "store_down")
+        assert "rpingmesh_controller_store_up 0\n" in c.get("/metrics", ui=True).body.decode()
+        eq(c.call("PUT", "/v1/agents/d", agent("host-d", ips=["10.0.0.4"])).status, 200)
+        eq(len(c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1").json["targets"]), 2)
+        eq(c.get("/v1/paths").json["paths"], [])
+        db = sqlite3.connect(c.db, timeout=5)
+        db.execute("DROP TRIGGER full")
+        db.execute("DROP TRIGGER full2")
+        db.commit()
+        deadline = time.time() + 5
+        while time.time() < deadline and c.get("/readyz").status != 200:
+            time.sleep(0.1)
+        eq(c.get("/readyz").status, 200)
+        eq(db.execute("SELECT count(*) FROM agents WHERE agent_id = 'd'").fetchone()[0], 1)
+        db.close()
+        eq(c.call("POST", "/v1/reports", body).json["duplicate"], False)
+
+
+def test_newer_schema_is_refused():
+    with Controller() as c:
+        c.proc.send_signal(signal.SIGTERM)
+        eq(c.proc.wait(10), 0)
+        db = sqlite3.connect(c.db)
+        db.execute("INSERT INTO schema_version VALUES (999)")
+        db.commit()
+        db.close()
+        done = subprocess.run(c.command(), capture_output=True, text=True, timeout=10)
+        eq(done.returncode, 78)
+        assert "version 999" in done.stderr, done.stderr
+
+
+def test_second_controller_on_one_store_is_refused():
+    with Controller() as c:
+        done = subprocess.run(c.command(), capture_output=True, text=True, timeout=10)
+        eq(done.returncode, 69)
+        assert "in use by another" in done.stderr and str(c.proc.pid) in done.stderr, done.stderr
+
+
+def test_port_in_use_names_address_and_fix():
+    with Controller() as c:
+        other = c.command(agent_listen="127.0.0.1:%d" % c.agent_port, db=c.db + "2")
+        done = subprocess.run(other, capture_output=True, text=True, timeout=10)
+        eq(done.returncode, 69)
+        assert "127.0.0.1:%d" % c.agent_port in done.stderr and "in use" in done.stderr
+        assert "set another address" in done.stderr, done.stderr
+
+
+def test_bad_configuration_exits_78_and_64():
+    run = lambda *a: subprocess.run([CONTROLLER, *a], capture_output=True, text=True, timeout=10)
+    eq(run("--nonsense").returncode, 64)
+    eq(run("--heartbeat-sec", "0").returncode, 64)
+    eq(run("-V").returncode, 0)
+    eq(run("-h").returncode, 0)
+    eq(run("-t").returncode, 0)
+    assert "agent_listen" in run("--print-defaults").stdout
+    env = dict(os.environ, RPINGMESH_CONTROLLER_STALE_THRESHOLD_SEC="10")
+    done = subprocess.run([CONTROLLER, "-t"], capture_output=True, text=True, env=env)
+    eq(done.returncode, 78)
+    assert "stale_threshold_sec" in done.stderr
+
+
+def test_missing_directory_is_an_io_error():
+    done = subprocess.run([CONTROLLER, "--store", "sqlite:/nonexistent/x.db", "--agent-listen",
+                           "127.0.0.1:0", "--ui-listen", "127.0.0.1:0"],
+                          capture_output=True, text=True, timeout=10)
+    eq(done.returncode, 74)
+    assert "/nonexistent/x.db" in done.stderr, done.stderr
+
+
+def test_stop_is_clean_and_quick():
+    with Controller() as c:
+        pair(c)
+        idle = socket.create_connection(("127.0.0.1", c.agent_port))
+        start = time.time()
+        c.proc.send_signal(signal.SIGTERM)
+        eq(c.proc.wait(10), 0)
+        assert time.time() - start < 5
+        idle.close()
+
+
+def test_ctl_shows_agents_pinglist_matrix_and_paths():
+    with Controller() as c:
+        pair(c)
+        c.call("POST", "/v1/reports",
+               report("a", "10.0.0.1", ["10.0.0.2"],
+                      [row(ok=98, lost=2, rtt=[1500, 9000, 0, 0, [[250, 98]]])]))
+        agents = c.ctl("agents")
+        eq(agents.returncode, 0)
+        assert "host-a" in agents.stdout and "10.0.0.2" in agents.stdout
+        assert "\033[" not in agents.stdout
+        assert "\033[" in c.ctl("--color", "always", "agents").stdout
+        eq(json.loads(c.ctl("--json", "agents", "a").stdout)["hostname"], "host-a")
+        assert "tor_mesh" in c.ctl("pinglist", "a", "10.0.0.1").stdout
+        eq(len(json.loads(c.ctl("pinglist", "a", "10.0.0.1", "--json").stdout)["targets"]), 1)
+        assert "2.00 %" in c.ctl("matrix").stdout
+        assert "us" in c.ctl("matrix", "--metric", "p50").stdout
+        paths = c.ctl("paths", "--source", "10.0.0.1")
+        assert "host-a (10.0.0.1)" in paths.stdout and "2.00 %" in paths.stdout, paths.stdout
+        eq(json.loads(c.ctl("paths", "--json").stdout)["paths"][0]["ok"], 98)
+        refused = c.ctl("pinglist", "a", "10.0.0.7")
+        eq(refused.returncode, 1)
+        assert "404" in refused.stderr
+
+
+def test_ctl_usage_errors():
+    run = lambda *a: subprocess.run([CTL, *a], capture_output=True, text=True, timeout=10)
+    eq(run().returncode, 64)
+    typo = run("agnets")
+    eq(typo.returncode, 64)
+    assert "did you mean 'agents'" in typo.stderr
+    eq(run("matrix", "--limit", "3").returncode, 64)
+    eq(run("pinglist", "a").returncode, 64)
+    eq(run("--color", "pink", "agents").returncode, 64)
+    eq(run("--nope").returncode, 64)
+    eq(run("-V").returncode, 0)
+    eq(run("-h").returncode, 0)
+    eq(run("--controller", "http://127.0.0.1:1", "agents").returncode, 69)
+    eq(run("--controller", "ftp://x", "agents").returncode, 64)
+
+
+def test_ctl_decodes_captures():
+    run = lambda *a: subprocess.run([CTL, *a], capture_output=True, text=True, timeout=10)
+    for name, count in (("udvec_v4", 24), ("udvec_v6", 24), ("udvec_ll6", 24),
+                        ("ud_pingpong_v4", 8), ("send_lat_ud_v6", 10)):
+        path = os.path.join(DATA, "captures", name + ".pcap")
+        done = run("decode", "--json", path)
+        eq(done.returncode, 0, name)
+        frames = [json.loads(line) for line in done.stdout.splitlines()]
+        eq(len(frames), count, name)
+        eq({f["icrc"] for f in frames}, {"ok"}, name)
+        eq({f["probe"] for f in frames}, {None}, name)
+        assert "%d frames, %d roce" % (count, count) in done.stderr, done.stderr
+    first = frames[0]
+    eq(set(first), {"ts_us", "src", "dst", "sport", "opcode", "dqpn", "sqpn", "psn", "pkey", "qkey",
+                    "len", "icrc", "probe"})
+    people = run("decode", os.path.join(DATA, "captures", "udvec_v4.pcap"))
+    assert "24 frames, 24 roce, 0 probe messages, 0 bad icrc" in people.stdout
+    eq(run("decode", "/nonexistent.pcap").returncode, 74)
+    eq(run("decode", os.path.join(DATA, "captures", "README.md")).returncode, 65)
+
+
+def test_ctl_decode_reports_bad_icrc_and_cut_frames():
+    path = os.path.join(DATA, "captures", "udvec_v4.pcap")
+    with open(path, "rb") as f:
+        raw = bytearray(f.read())
+    with Controller() as c:
+        first_len = int.from_bytes(raw[32:36], "little")
+        raw[40 + first_len - 10] ^= 0xFF
+        bad = os.path.join(c.dir, "bad.pcap")
+        with open(bad, "wb") as f:
+            f.write(raw)
+        done = c.ctl("decode", "--json", bad)
+        eq(json.loads(done.stdout.splitlines()[0])["icrc"], "bad")
+        assert "1 bad icrc" in done.stderr
+        with open(bad, "wb") as f:
+            f.write(raw[:-5])
+        eq(c.ctl("decode", bad).returncode, 65)
+
+
+main(globals())

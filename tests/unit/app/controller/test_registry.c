@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "registry.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "ut.h"
+
+#define ACTIVE 300000
+#define STALE  900000
+#define T0     INT64_C(1700000000000)
+
+static struct registry reg;
+static enum registry_verdict verdict;
+static struct registry_conflict conflict;
+
+static struct rp_api_register
+make_set(const char *host, const char *boot, uint64_t seq, const char *const *ips)
+{
+	struct rp_api_register set = {.set_seq = seq};
+
+	snprintf(set.hostname, sizeof(set.hostname), "%s", host);
+	snprintf(set.boot_id, sizeof(set.boot_id), "%s", boot);
+	set.rnic = calloc(8, sizeof(*set.rnic));
+	for (; ips[set.n_rnics] != NULL; set.n_rnics++) {
+		struct rp_api_rnic *r = &set.rnic[set.n_rnics];
+
+		rp_gid_parse(ips[set.n_rnics], &r->gid);
+		r->qpn = 17;
+		r->generation = 1;
+		r->up = true;
+		strcpy(r->device, "d0");
+	}
+	return set;
+}
+
+#define IPS(...)                                                                                   \
+	(const char *const[])                                                                      \
+	{                                                                                          \
+		__VA_ARGS__, NULL                                                                  \
+	}
+
+static enum registry_verdict
+put(const char *id, const char *host, const char *boot, uint64_t seq, const char *const *ips,
+	int64_t now_ms)
+{
+	struct rp_api_register set = make_set(host, boot, seq, ips);
+
+	UT_OK(registry_put(&reg, id, &set, now_ms, &verdict, &conflict));
+	rp_api_register_fini(&set);
+	return verdict;
+}
+
+static struct registry_rnic *
+find(const char *ip)
+{
+	struct rp_gid gid;
+
+	rp_gid_parse(ip, &gid);
+	return registry_find_gid(&reg, &gid);
+}
+
+static void
+setup(void)
+{
+	registry_init(&reg, ACTIVE, STALE);
+}
+
+static void
+put__same_set_again__is_a_heartbeat(void)
+{
+	uint64_t version;
+
+	setup();
+	UT_EQ(put("a", "h", "b1", 1, IPS("10.0.0.1"), T0), REGISTRY_CHANGED);
+	version = reg.version;
+	UT_EQ(put("a", "h", "b1", 1, IPS("10.0.0.1"), T0 + 1000), REGISTRY_SAME);
+	UT_EQ_U(reg.version, version);
+	UT_EQ(registry_find(&reg, "a")->last_seen_ms, T0 + 1000);
+	registry_fini(&reg);
+}
+
+static void
+put__higher_seq__replaces_the_whole_set(void)
+{
+	setup();
+	put("a", "h", "b1", 1, IPS("10.0.0.1", "10.0.0.2"), T0);
+	UT_EQ(put("a", "h", "b1", 2, IPS("10.0.0.3"), T0), REGISTRY_CHANGED);
+	UT_TRUE(find("10.0.0.1") == NULL);
+	UT_TRUE(find("10.0.0.2") == NULL);
+	UT_TRUE(find("10.0.0.3") != NULL);
+	registry_fini(&reg);
+}
+
+static void
+put__seq_not_above__is_stale_and_changes_nothing(void)
+{
+	setup();
+	put("a", "h", "b1", 5, IPS("10.0.0.1"), T0);
+	UT_EQ(put("a", "h", "b1", 4, IPS("10.0.0.2"), T0), REGISTRY_STALE_SET);
+	UT_EQ(put("a", "h", "b1", 5, IPS("10.0.0.2"), T0), REGISTRY_STALE_SET);
+	UT_TRUE(find("10.0.0.1") != NULL);
+	UT_TRUE(find("10.0.0.2") == NULL);
+	UT_EQ_U(reg.conflicts, 2);
+	registry_fini(&reg);
+}
+
+static void
+put__new_boot_of_the_host__supersedes_the_old_one(void)
+{
+	setup();
+	put("a", "h", "b1", 9, IPS("10.0.0.1"), T0);
+	UT_EQ(put("a", "h", "b2", 1, IPS("10.0.0.1"), T0), REGISTRY_CHANGED);
+	UT_EQ(put("a", "h", "b1", 10, IPS("10.0.0.1"), T0), REGISTRY_SUPERSEDED);
+	UT_STR(registry_find(&reg, "a")->set.boot_id, "b2");
+	registry_fini(&reg);
+}
+
+static void
+put__many_boots__remembers_the_last_four(void)
+{
+	char boot[8];
+
+	setup();
+	for (int i = 0; i <= REGISTRY_OLD_BOOTS + 1; i++) {
+		snprintf(boot, sizeof(boot), "b%d", i);
+		UT_EQ(put("a", "h", boot, 1, IPS("10.0.0.1"), T0), REGISTRY_CHANGED);
+	}
+	UT_EQ(put("a", "h", "b1", 1, IPS("10.0.0.1"), T0), REGISTRY_SUPERSEDED);
+	UT_EQ(put("a", "h", "b4", 1, IPS("10.0.0.1"), T0), REGISTRY_SUPERSEDED);
+	registry_fini(&reg);
+}
+
+static void
+put__other_host__waits_until_the_first_is_silent(void)
+{
+	setup();
+	put("a", "h1", "b1", 1, IPS("10.0.0.1"), T0);
+	UT_EQ(put("a", "h2", "b2", 1, IPS("10.0.0.2"), T0 + ACTIVE - 1), REGISTRY_AGENT_BUSY);
+	UT_STR(conflict.holder, "h1");
+	UT_EQ(put("a", "h2", "b2", 1, IPS("10.0.0.2"), T0 + ACTIVE), REGISTRY_CHANGED);
+	registry_fini(&reg);
+}
+
+static void
+put__gid_of_a_live_agent__is_refused_whole(void)
+{
+	setup();
+	put("a", "h1", "b1", 1, IPS("10.0.0.1"), T0);
+	UT_EQ(put("x", "h2", "b2", 1, IPS("10.0.0.5", "10.0.0.1"), T0), REGISTRY_GID_BUSY);
+	UT_EQ(conflict.rnic, 1);
+	UT_STR(conflict.holder, "a");
+	UT_TRUE(registry_find(&reg, "x") == NULL);
+	UT_TRUE(find("10.0.0.5") == NULL);
+	registry_fini(&reg);
+}
+
+static void
+put__gid_of_a_silent_agent__moves_and_can_be_claimed_back(void)
+{
+	setup();
+	put("a", "h1", "b1", 1, IPS("10.0.0.1", "10.0.0.2"), T0);
+	UT_EQ(put("x", "h2", "b2", 1, IPS("10.0.0.1"), T0 + ACTIVE), REGISTRY_CHANGED);
+	UT_STR(find("10.0.0.1")->agent->agent_id, "x");
+	UT_STR(find("10.0.0.2")->agent->agent_id, "a");
+	UT_EQ(put("a", "h1", "b1", 1, IPS("10.0.0.1", "10.0.0.2"), T0 + ACTIVE + 1),
+		REGISTRY_GID_BUSY);
+	UT_EQ(put("a", "h1", "b1", 1, IPS("10.0.0.1", "10.0.0.2"), T0 + 3 * ACTIVE),
+		REGISTRY_CHANGED);
+	UT_STR(find("10.0.0.1")->agent->agent_id, "a");
+	registry_fini(&reg);
+}
+
+static void
+put__heard_after_silence__changes_the_version(void)
+{
+	uint64_t version;
+
+	setup();
+	put("a", "h", "b1", 1, IPS("10.0.0.1"), T0);
+	version = reg.version;
+	UT_EQ(put("a", "h", "b1", 1, IPS("10.0.0.1"), T0 + ACTIVE), REGISTRY_SAME);
+	UT_TRUE(reg.version != version);
+	registry_fini(&reg);
+}
+
+static void
+put__empty_set__leaves_the_agent_without_rnics(void)
+{
+	static const char *const none[] = {NULL};
+
+	setup();
+	put("a", "h", "b1", 1, IPS("10.0.0.1"), T0);
+	UT_EQ(put("a", "h", "b1", 2, none, T0), REGISTRY_CHANGED);
+	UT_TRUE(find("10.0.0.1") == NULL);
+	UT_TRUE(registry_find(&reg, "a") != NULL);
+	registry_fini(&reg);
+}
+
+static void
+delete__boot_id__must_be_the_current_one(void)
+{
+	setup();
+	put("a", "h", "b1", 1, IPS("10.0.0.1"), T0);
+	UT_EQ(registry_delete(&reg, "a", "b2"), -EPERM);
+	UT_EQ(registry_delete(&reg, "b", "b1"), -ENOENT);
+	UT_OK(registry_delete(&reg, "a", "b1"));
+	UT_TRUE(find("10.0.0.1") == NULL);
+	UT_EQ(reg.by_id.n, 0);
+	UT_EQ(reg.by_gid.n, 0);
+	registry_fini(&reg);
+}
+
+static void
+expire__threshold__is_exact(void)
+{
+	char id[RP_API_NAME_MAX];
+
+	setup();
+	put("a", "h", "b1", 1, IPS("10.0.0.1"), T0);
+	put("b", "h", "b1", 1, IPS("10.0.0.2"), T0 + 1);
+	UT_FALSE(registry_expire_one(&reg, T0 + STALE - 1, id));
+	UT_TRUE(registry_expire_one(&reg, T0 + STALE, id));
+	UT_STR(id, "a");
+	UT_FALSE(registry_expire_one(&reg, T0 + STALE, id));
+	registry_fini(&reg);
+}
+
+static void
+tor__own_then_agents_then_unspecified(void)
+{
+	struct rp_api_register set = make_set("h", "b", 1, IPS("10.0.0.1", "10.0.0.2"));
+
+	setup();
+	strcpy(set.tor_id, "agent-tor");
+	strcpy(set.rnic[0].tor_id, "own-tor");
+	UT_OK(registry_put(&reg, "a", &set, T0, &verdict, &conflict));
+	UT_STR(registry_tor(find("10.0.0.1")), "own-tor");
+	UT_STR(registry_tor(find("10.0.0.2")), "agent-tor");
+	put("b", "h2", "b", 1, IPS("10.0.0.3"), T0);
+	UT_STR(registry_tor(find("10.0.0.3")), "unspecified");
+	registry_fini(&reg);
+}
+
+static void
+restore__what_is_there_already__is_refused(void)
+{
+	static const char boots[REGISTRY_OLD_BOOTS][RP_API_UUID_MAX] = {"old"};
+	struct rp_api_register set = make_set("h", "b1", 1, IPS("10.0.0.1"));
+	struct rp_api_register again = make_set("h", "b1", 1, IPS("10.0.0.1"));
+
+	setup();
+	UT_OK(registry_restore(&reg, "a", boots, T0, &set));
+	UT_EQ(registry_restore(&reg, "a", boots, T0, &again), -EEXIST);
+	UT_EQ(registry_restore(&reg, "b", boots, T0, &again), -EEXIST);
+	UT_EQ(put("a", "h", "old", 1, IPS("10.0.0.1"), T0), REGISTRY_SUPERSEDED);
+	rp_api_register_fini(&again);
+	registry_fini(&reg);
+}
+
+static void
+list__many_agents__is_sorted_and_complete(void)
+{
+	struct registry_agent **list;
+	char id[16], ip[24];
+	size_t n;
+
+	setup();
+	for (int i = 999; i >= 0; i--) {
+		snprintf(id, sizeof(id), "agent-%03d", i);
+		snprintf(ip, sizeof(ip), "10.1.%d.%d", i / 250, 1 + i % 250);
+		put(id, id, "b", 1, IPS(ip), T0);
+	}
+	list = registry_list(&reg, &n);
+	UT_EQ(n, 1000);
+	UT_STR(list[0]->agent_id, "agent-000");
+	UT_STR(list[999]->agent_id, "agent-999");
+	free(list);
+	registry_fini(&reg);
+}
+
+static const struct ut_test tests[] = {
+	UT(put__same_set_again__is_a_heartbeat),
+	UT(put__higher_seq__replaces_the_whole_set),
+	UT(put__seq_not_above__is_stale_and_changes_nothing),
+	UT(put__new_boot_of_the_host__supersedes_the_old_one),
+	UT(put__many_boots__remembers_the_last_four),
+	UT(put__other_host__waits_until_the_first_is_silent),
+	UT(put__gid_of_a_live_agent__is_refused_whole),
+	UT(put__gid_of_a_silent_agent__moves_and_can_be_claimed_back),
+	UT(put__heard_after_silence__changes_the_version),
+	UT(put__empty_set__leaves_the_agent_without_rnics),
+	UT(delete__boot_id__must_be_the_current_one),
+	UT(expire__threshold__is_exact),
+	UT(tor__own_then_agents_then_unspecified),
+	UT(restore__what_is_there_already__is_refused),
+	UT(list__many_agents__is_sorted_and_complete),
+};
+
+UT_MAIN("registry", tests)
