@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
@@ -209,6 +210,45 @@ rp_log_rl__two_call_sites__do_not_silence_each_other(void)
 	UT_HAS(text, "two");
 }
 
+#define THREADS 4
+#define LINES   60
+
+static void *
+write_lines(void *arg)
+{
+	for (int i = 0; i < LINES; i++) {
+		rp_info("thread %d line %d end", *(int *)arg, i);
+		rp_log_rl(RP_LOG_INFO, "limited end");
+	}
+	return NULL;
+}
+
+static void
+rp_log__four_threads__each_line_is_whole_and_none_is_missing(void)
+{
+	pthread_t thread[THREADS];
+	int number[THREADS];
+	char want[64];
+	const char *text;
+
+	start(RP_LOG_INFO, RP_LOG_FORMAT_TEXT);
+	for (int i = 0; i < THREADS; i++) {
+		number[i] = i;
+		if (pthread_create(&thread[i], NULL, write_lines, &number[i]) != 0)
+			abort();
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	text = finish();
+	/* of the limited site one line, and one more if a second began meanwhile */
+	UT_TRUE(lines(text) > THREADS * LINES && lines(text) <= THREADS * LINES + 60);
+	for (int i = 0; i < THREADS; i++)
+		for (int k = 0; k < LINES; k++) {
+			snprintf(want, sizeof(want), "Z info  test: thread %d line %d end\n", i, k);
+			UT_HAS(text, want);
+		}
+}
+
 static const struct ut_test tests[] = {
 	UT(rp_log__text__is_stamp_level_component_message),
 	UT(rp_log__json__is_one_object_with_four_members),
@@ -220,6 +260,7 @@ static const struct ut_test tests[] = {
 	UT(rp_log_rl__burst_of_a_thousand__is_one_line_and_a_count),
 	UT(rp_log_limited__suppressed_lines__are_counted_in_json_too),
 	UT(rp_log_rl__two_call_sites__do_not_silence_each_other),
+	UT(rp_log__four_threads__each_line_is_whole_and_none_is_missing),
 };
 
 UT_MAIN("log", tests)
