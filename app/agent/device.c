@@ -49,8 +49,8 @@ snap_read(struct snap *snap, void *to, size_t bytes)
 static_assert(sizeof(struct rp_prober_stats) <= SNAP_WORDS * 8, "fits into a snapshot");
 static_assert(sizeof(struct rp_responder_stats) <= SNAP_WORDS * 8, "fits into a snapshot");
 
-static const struct rp_transport_ops *
-choose_driver(const struct preflight_device *plan, char *why)
+const struct rp_transport_ops *
+device_driver(const struct preflight_device *plan, char *why)
 {
 	const char *name = plan->conf->driver;
 	const struct rp_transport_ops *ops;
@@ -76,7 +76,7 @@ static int
 open_port(struct device *dev, const struct device_env *env, char *why)
 {
 	const struct preflight_device *plan = dev->plan;
-	const struct rp_transport_ops *ops = choose_driver(plan, why);
+	const struct rp_transport_ops *ops = device_driver(plan, why);
 	struct rp_port_conf conf = {
 		.device = plan->name,
 		.gid = plan->gid,

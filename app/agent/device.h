@@ -130,6 +130,9 @@ struct device_env {
 	const struct rp_host_clock *clock;
 };
 
+/** The driver of a device, before anything is opened. @return NULL with @p why */
+const struct rp_transport_ops *device_driver(const struct preflight_device *plan, char *why);
+
 /** Open port, queue pairs, machines and rings. @return 0, or -errno with @p why */
 int device_open(struct device *dev, const struct device_env *env,
 	const struct preflight_device *plan, char *why);

@@ -281,6 +281,11 @@ preflight(struct agent *agent, const struct rp_conf_result *conf, int eal_argc, 
 
 	if (preflight_run(pf, &agent->conf, eal_argc, eal_argv, "") != 0)
 		return refuse(pf->exit_code, pf->why);
+	for (uint32_t i = 0; i < pf->n_devices; i++)
+		if (device_driver(&pf->device[i], pf->why) == NULL)
+			return refuse(RP_EX_CONFIG, pf->why);
+	if (conf->action == RP_CONF_TEST)
+		return RP_EX_OK;
 	if (conf->action == RP_CONF_EXTRA) {
 		preflight_report(pf, &agent->conf, &text);
 		return print(&text);

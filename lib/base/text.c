@@ -217,6 +217,9 @@ rp_text_nearest(const char *word, const char *const *names)
 	for (; *names != NULL; names++) {
 		size_t d = distance(word, *names);
 
+		/* Cut short: "tor" for "tor_id". */
+		if (strlen(word) >= 3 && strncmp(*names, word, strlen(word)) == 0)
+			d = 1;
 		if (d < best_distance) {
 			best = *names;
 			best_distance = d;
