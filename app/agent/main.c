@@ -15,6 +15,7 @@
 #include "rp_log.h"
 #include "rp_text.h"
 #include "stop.h"
+#include "telemetry.h"
 
 #define RP_LOG_COMPONENT "agent"
 
@@ -260,11 +261,13 @@ run(struct agent *agent)
 		exit_code = refuse(RP_EX_UNAVAILABLE, why);
 	if (exit_code == RP_EX_OK) {
 		control_init(agent);
+		telemetry_init(agent);
 		session_init(agent);
 		rp_info("%u devices on %u lcores, probing when the controller names targets",
 			agent->n_devices, agent->n_workers);
 		control_run(agent);
 	}
+	telemetry_fini();
 	atomic_store_explicit(&agent->stop_workers, true, memory_order_release);
 	rte_eal_mp_wait_lcore();
 	rp_http_client_destroy(agent->http);

@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,7 @@ class Host:
         self.netns = None
         self.process = None
         self.log = None
+        self.relay = None
 
 
 class Mesh:
@@ -100,6 +102,8 @@ class Mesh:
                 while pids and time.monotonic() < deadline and run("ip", "netns", "pids", netns, check=False).split():
                     time.sleep(0.05)
             run("ip", "netns", "del", netns, check=False)
+            # EAL leaves the folder of its sockets behind.
+            shutil.rmtree(f"/var/run/dpdk/{netns}", ignore_errors=True)
 
     def bridge(self, name):
         run("ip", "-n", self.net, "link", "add", name, "type", "bridge")
@@ -154,7 +158,7 @@ class Mesh:
         lcores = ",".join([f"0@({','.join(map(str, cpus))})"] + [f"{i + 1}@{c}" for i, c in enumerate(worker)])
         argv = [self.program("rpingmesh-agent"),
                 "--vdev=net_af_packet0,iface=rdma0,blocksz=65536,framesz=256,framecnt=4096", "--lcores", lcores,
-                "--no-huge", "-m", "64", "--no-shconf", "--no-telemetry"] + self.eal_args + [
+                "--no-huge", "-m", "64", "--no-shconf", f"--file-prefix={host.netns}"] + self.eal_args + [
                     "--", "--agent-id", host.name, "--hostname", host.name, "--tor-id", f"tor-{chr(96 + host.tor)}",
                     "--device", f"name=net_af_packet0,ip={host.ip}/{self.PREFIX_LEN}", "--controller-addr",
                     f"http://{self.CONTROLLER}:8080", "--analysis-window-sec", str(self.window_sec), "--log-format",
@@ -219,6 +223,37 @@ class Mesh:
             argv += ["--to", str(to_ms)]
         return {(p["source_host"], p["target_host"]): p for p in self.ctl(*argv)["paths"]}
 
+    def counters(self, host):
+        """One instant of the agent's own counters, over EAL's telemetry socket."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.settimeout(5)
+            s.connect(f"/var/run/dpdk/{host.netns}/dpdk_telemetry.v2")
+            s.recv(16384)
+            s.send(b"/rpingmesh/device,net_af_packet0")
+            return json.loads(s.recv(16384))["/rpingmesh/device"]
+
+    # ---- impairment ----
+
+    def impair(self, host, *rules):
+        """Put relay.py with these rules between a host and its ToR."""
+        self.repair(host)
+        port, near, far = f"p{host.index}", f"r{host.index}", f"q{host.index}"
+        run("ip", "-n", self.net, "link", "set", port, "nomaster")
+        run("ip", "-n", self.net, "link", "add", near, "type", "veth", "peer", "name", far)
+        run("ip", "-n", self.net, "link", "set", far, "master", f"tor{host.tor}")
+        for link in (near, far):
+            run("ip", "-n", self.net, "link", "set", link, "up")
+        relay = os.path.join(os.path.dirname(os.path.abspath(__file__)), "relay.py")
+        host.relay = self.spawn(self.net, ["/usr/bin/python3", relay, port, near, *rules], f"{self.dir}/relay.log")
+
+    def repair(self, host):
+        if host.relay is None:
+            return
+        self.end(host.relay)
+        host.relay = None
+        run("ip", "-n", self.net, "link", "del", f"r{host.index}")
+        run("ip", "-n", self.net, "link", "set", f"p{host.index}", "master", f"tor{host.tor}")
+
     # ---- ending ----
 
     @staticmethod
@@ -241,6 +276,8 @@ class Mesh:
             if host.process is not None and host.process.poll() is None:
                 host.process.terminate()
         codes = {host.name: self.end(host.process, tell=False) for host in self.hosts if host.process is not None}
+        for host in self.hosts:
+            self.end(host.relay)
         if self.controller is not None:
             codes["controller"] = self.end(self.controller)
         return codes
