@@ -233,22 +233,51 @@ no_memory:
 	return -ENOMEM;
 }
 
-static uint64_t
-read_counter(const sr_counter *counter)
+struct counter_row {
+	const char *name;
+	size_t offset; /* in struct sr_port or struct sr_qp */
+	size_t closed; /* qp_rows: of its sum over closed queue pairs, in struct sr_port */
+};
+
+static const struct counter_row qp_rows[] = {
+#define X(field)                                                                                   \
+	{#field, offsetof(struct sr_qp, owner.field), offsetof(struct sr_port, closed_owner.field)},
+	SR_OWNER_COUNTERS(X)
+#undef X
+#define X(field)                                                                                   \
+	{#field, offsetof(struct sr_qp, sender.field),                                             \
+		offsetof(struct sr_port, closed_sender.field)},
+		SR_SENDER_COUNTERS(X)
+#undef X
+};
+
+static const struct counter_row port_rows[] = {
+#define X(field) {#field, offsetof(struct sr_port, responder.field), 0},
+	SR_RESPONDER_COUNTERS(X)
+#undef X
+#define X(field) {#field, offsetof(struct sr_port, cq.field), 0},
+		SR_CQ_COUNTERS(X)
+#undef X
+};
+
+static sr_counter *
+counter_at(void *object, size_t offset)
 {
-	return atomic_load_explicit(counter, memory_order_relaxed);
+	return (sr_counter *)(void *)((char *)object + offset);
+}
+
+static uint64_t
+read_counter(void *object, size_t offset)
+{
+	return atomic_load_explicit(counter_at(object, offset), memory_order_relaxed);
 }
 
 /* Counters never fall: what the queue pair counted stays with the port. */
 static void
-retire_counters(struct sr_port *port, const struct sr_qp *qp)
+retire_counters(struct sr_port *port, struct sr_qp *qp)
 {
-#define X(field) sr_count(&port->closed_owner.field, read_counter(&qp->owner.field));
-	SR_OWNER_COUNTERS(X)
-#undef X
-#define X(field) sr_count(&port->closed_sender.field, read_counter(&qp->sender.field));
-	SR_SENDER_COUNTERS(X)
-#undef X
+	for (size_t i = 0; i < RP_ARRAY_LEN(qp_rows); i++)
+		sr_count(counter_at(port, qp_rows[i].closed), read_counter(qp, qp_rows[i].offset));
 }
 
 /* Frames that the responder has not handed over are given up. */
@@ -281,37 +310,29 @@ qp_close(struct rp_qp *base)
 static void
 emit_qps(struct sr_port *port, rp_stat_fn emit, void *arg)
 {
-	uint64_t sum;
+	for (size_t i = 0; i < RP_ARRAY_LEN(qp_rows); i++) {
+		uint64_t sum = read_counter(port, qp_rows[i].closed);
 
-#define EMIT(group, field)                                                                         \
-	sum = read_counter(&port->closed_##group.field);                                           \
-	for (enum rp_role role = 0; role < RP_ROLE_N; role++)                                      \
-		if (port->qp[role] != NULL)                                                        \
-			sum += read_counter(&port->qp[role]->group.field);                         \
-	emit(arg, #field, sum);
-#define X(field) EMIT(owner, field)
-	SR_OWNER_COUNTERS(X)
-#undef X
-#define X(field) EMIT(sender, field)
-	SR_SENDER_COUNTERS(X)
-#undef X
-#undef EMIT
+		for (enum rp_role role = 0; role < RP_ROLE_N; role++)
+			if (port->qp[role] != NULL)
+				sum += read_counter(port->qp[role], qp_rows[i].offset);
+		emit(arg, qp_rows[i].name, sum);
+	}
 }
 
 static void
 emit_port(struct sr_port *port, rp_stat_fn emit, void *arg)
 {
-#define X(field) emit(arg, #field, read_counter(&port->responder.field));
-	SR_RESPONDER_COUNTERS(X)
+	static const char *const verdict[] = {
+#define X(sym, name) "drop_" name,
+		RP_ROCE_VERDICTS(X)
 #undef X
-#define X(field) emit(arg, #field, read_counter(&port->cq.field));
-	SR_CQ_COUNTERS(X)
-#undef X
-#define X(sym, name)                                                                               \
-	if (RP_ROCE_##sym != RP_ROCE_OK)                                                           \
-		emit(arg, "drop_" name, read_counter(&port->cq.verdict[RP_ROCE_##sym]));
-	RP_ROCE_VERDICTS(X)
-#undef X
+	};
+
+	for (size_t i = 0; i < RP_ARRAY_LEN(port_rows); i++)
+		emit(arg, port_rows[i].name, read_counter(port, port_rows[i].offset));
+	for (size_t i = RP_ROCE_OK + 1; i < RP_ARRAY_LEN(verdict); i++)
+		emit(arg, verdict[i], read_counter(&port->cq.verdict[i], 0));
 }
 
 static void
@@ -330,7 +351,7 @@ emit_ethdev(struct sr_port *port, rp_stat_fn emit, void *arg)
 static void
 log_conflicts(struct sr_port *port)
 {
-	uint64_t n = read_counter(&port->cq.address_conflicts);
+	uint64_t n = read_counter(&port->cq.address_conflicts, 0);
 	char own[RP_GID_TEXT_MAX];
 
 	if (n == port->conflicts_logged)

@@ -70,7 +70,7 @@ sr_count(sr_counter *counter, uint64_t n)
 	X(tx_errors) /* sends that ended in TX_ERR */
 
 #define SR_RESPONDER_COUNTERS(X)                                                                   \
-	X(own_frames)  /* ARP, ND and ICMP frames sent */                                          \
+	X(own_frames)  /* ARP, NDP and ICMP frames sent */                                         \
 	X(own_dropped) /* the ethdev did not take them */
 
 #define SR_CQ_COUNTERS(X)                                                                          \
@@ -91,9 +91,9 @@ sr_count(sr_counter *counter, uint64_t n)
 	X(arp_requests)   /* for our address */                                                    \
 	X(nd_solicits)    /* for our address */                                                    \
 	X(icmp_echoes)    /* answered */                                                           \
-	X(reply_limited)  /* ARP and ND answers beyond the budget */                               \
+	X(reply_limited)  /* ARP and NDP answers beyond the budget */                              \
 	X(echo_limited)   /* echo answers beyond the budget */                                     \
-	X(own_no_buffer)  /* ARP, ND, ICMP frames without a buffer or room in the ring */          \
+	X(own_no_buffer)  /* ARP, NDP, ICMP frames without a buffer or room in the ring */         \
 	X(neigh_requests) /* ours: ARP requests and neighbour solicitations */                     \
 	X(neigh_resolved)                                                                          \
 	X(neigh_moved)       /* a neighbour answered from another MAC */                           \
@@ -321,20 +321,20 @@ uint32_t sr_max_payload(uint32_t mtu, uint32_t room);
 bool sr_ethdev_link_up(const struct sr_port *port);
 
 /* softroce_tx.c: hot. */
-uint16_t sr_tx_direct(struct rp_qp *qp, const struct rp_tx *tx, uint16_t n);
-uint16_t sr_tx_queued(struct rp_qp *qp, const struct rp_tx *tx, uint16_t n);
-uint16_t sr_tx_responder(struct rp_qp *qp, const struct rp_tx *tx, uint16_t n);
+uint16_t sr_tx_direct(struct rp_qp *base, const struct rp_tx *tx, uint16_t n);
+uint16_t sr_tx_queued(struct rp_qp *base, const struct rp_tx *tx, uint16_t n);
+uint16_t sr_tx_responder(struct rp_qp *base, const struct rp_tx *tx, uint16_t n);
 
 /* softroce_rx.c: hot. */
-uint16_t sr_poll(struct rp_port *port, struct rp_ev *ev, uint16_t n);
+uint16_t sr_poll(struct rp_port *base, struct rp_ev *ev, uint16_t n);
 
 /* softroce_neigh.c: next hops. */
 
 int sr_neigh_init(struct sr_port *port, const struct rp_port_conf *conf, char *why);
 void sr_neigh_fini(struct sr_port *port);
-int sr_peer_open(struct rp_port *port, const struct rp_gid *gid, struct rp_peer **ret_peer);
-void sr_peer_close(struct rp_port *port, struct rp_peer *peer);
-void sr_peer_refresh(struct rp_port *port, struct rp_peer *peer);
+int sr_peer_open(struct rp_port *base, const struct rp_gid *gid, struct rp_peer **ret_peer);
+void sr_peer_close(struct rp_port *base, struct rp_peer *base_peer);
+void sr_peer_refresh(struct rp_port *base, struct rp_peer *peer);
 
 /** Timers: requests, refreshes, announcements. cq. */
 void sr_neigh_turn(struct sr_port *port, struct rp_tsc now);
@@ -347,7 +347,7 @@ void sr_neigh_learn(struct sr_port *port, const struct rp_gid *ip, const uint8_t
 void sr_neigh_hint(
 	struct sr_port *port, const struct rp_gid *ip, const uint8_t mac[6], struct rp_tsc now);
 
-/* softroce_own.c: ARP, ND and ICMP frames. cq. */
+/* softroce_own.c: ARP, NDP and ICMP frames. cq. */
 
 /** A frame that is not RoCEv2, of our VLAN or not; the caller frees it. */
 void sr_own_rx(struct sr_port *port, const uint8_t *frame, uint32_t len, struct rp_tsc now);

@@ -21,7 +21,7 @@
 #define ROOM_LARGE RTE_MBUF_DEFAULT_BUF_SIZE
 
 /* af_xdp fills a ring of 2048 per queue, whatever it is asked for. */
-#define POOL_LARGE_MIN 8191
+#define AF_XDP_SPARE 4096
 
 #define TX_DESC    1024
 #define POOL_CACHE 128
@@ -210,8 +210,8 @@ setup_rx_queues(struct sr_port *port, uint16_t n_desc, uint32_t n, uint16_t room
 }
 
 static int
-setup_rx(struct sr_port *port, const struct rp_port_conf *conf, uint16_t n_rxd, uint16_t n_txd,
-	char *why)
+setup_rx(struct sr_port *port, const struct rp_port_conf *conf, const struct rte_eth_dev_info *info,
+	uint16_t n_rxd, uint16_t n_txd, char *why)
 {
 	uint32_t n = (uint32_t)port->n_rxq * n_rxd + (uint32_t)port->n_txq * n_txd + POOL_SPARE;
 	uint16_t room = ROOM_SMALL;
@@ -220,7 +220,8 @@ setup_rx(struct sr_port *port, const struct rp_port_conf *conf, uint16_t n_rxd, 
 	rc = setup_rx_queues(port, n_rxd, n, room);
 	if (rc != 0 && rc != -ENOBUFS) {
 		room = ROOM_LARGE;
-		n = (uint32_t)rp_max_u64(n, POOL_LARGE_MIN);
+		if (strcmp(info->driver_name, "net_af_xdp") == 0)
+			n += (uint32_t)port->n_rxq * AF_XDP_SPARE;
 		rp_info("port %s: the driver refuses buffers of %u bytes, using %u of %u bytes",
 			port->device, ROOM_SMALL, n, room);
 		rc = setup_rx_queues(port, n_rxd, n, room);
@@ -237,7 +238,8 @@ setup_rx(struct sr_port *port, const struct rp_port_conf *conf, uint16_t n_rxd, 
 }
 
 static int
-setup_queues(struct sr_port *port, const struct rp_port_conf *conf, char *why)
+setup_queues(struct sr_port *port, const struct rp_port_conf *conf,
+	const struct rte_eth_dev_info *info, char *why)
 {
 	uint16_t n_rxd = (uint16_t)conf->rx_depth, n_txd = TX_DESC;
 	int rc;
@@ -249,7 +251,7 @@ setup_queues(struct sr_port *port, const struct rp_port_conf *conf, char *why)
 	if ((uint32_t)n_rxd * port->n_rxq < conf->rx_depth)
 		rp_warn("port %s: %u receive descriptors instead of %u: bursts beyond that are lost",
 			port->device, n_rxd, conf->rx_depth);
-	rc = setup_rx(port, conf, n_rxd, n_txd, why);
+	rc = setup_rx(port, conf, info, n_rxd, n_txd, why);
 	for (uint16_t q = 0; q < port->n_txq && rc == 0; q++) {
 		rc = rte_eth_tx_queue_setup(
 			port->port_id, q, n_txd, (unsigned int)port->socket_id, NULL);
@@ -368,7 +370,7 @@ bring_up(struct sr_port *port, const struct rp_port_conf *conf, char *why)
 	if (rc == 0)
 		rc = configure(port, &info, mtu, why);
 	if (rc == 0)
-		rc = setup_queues(port, conf, why);
+		rc = setup_queues(port, conf, &info, why);
 	if (rc == 0)
 		rc = set_mac(port, conf, why);
 	if (rc == 0)

@@ -199,18 +199,18 @@ tx_burst(struct sr_qp *qp, const struct rp_tx *tx, uint16_t n, bool queued)
 }
 
 uint16_t
-sr_tx_direct(struct rp_qp *qp, const struct rp_tx *tx, uint16_t n)
+sr_tx_direct(struct rp_qp *base, const struct rp_tx *tx, uint16_t n)
 {
-	return tx_burst(sr_qp_of(qp), tx, n, false);
+	return tx_burst(sr_qp_of(base), tx, n, false);
 }
 
 uint16_t
-sr_tx_queued(struct rp_qp *qp, const struct rp_tx *tx, uint16_t n)
+sr_tx_queued(struct rp_qp *base, const struct rp_tx *tx, uint16_t n)
 {
-	return tx_burst(sr_qp_of(qp), tx, n, true);
+	return tx_burst(sr_qp_of(base), tx, n, true);
 }
 
-/* ARP, ND and ICMP: best effort, their senders repeat. */
+/* ARP, NDP and ICMP: best effort, their senders repeat. */
 static inline void
 send_own(struct sr_port *port, uint16_t txq)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the owner of an address says and hears: ARP, ND, echo. */
+/* What the owner of an address says and hears: ARP, NDP, echo. */
 
 #include "rp_be.h"
 #include "wire_own.h"

@@ -38,6 +38,21 @@ shorten_to(uint8_t *frame, size_t *len, uint16_t udp_len)
 	*len = (size_t)UDP + udp_len;
 }
 
+/* IPv6 and UDP, from ::ffff:10.9.0.2: what an IPv4 peer's GID looks like. */
+static void
+mapped(uint8_t *frame, size_t *len)
+{
+	rp_store_be16(frame + 12, 0x86DD);
+	memset(frame + ETH, 0, 80);
+	frame[ETH] = 0x60;
+	frame[ETH + 5] = 40;
+	frame[ETH + 6] = 17;
+	frame[ETH + 7] = 64;
+	memset(frame + ETH + 18, 0xFF, 2);
+	rp_store_be32(frame + ETH + 20, 0x0A090002);
+	*len = ETH + 80;
+}
+
 #define FIELDS(name, statement)                                                                    \
 	static void name(struct rp_roce_fields *f)                                                 \
 	{                                                                                          \
@@ -124,6 +139,7 @@ static const struct mutation mutations[] = {
 	{"half missing", "drop_ip_length", NULL, cut_in_half, 0},
 	{"total below the header", "drop_ip_length", NULL, total_short, 0},
 	{"IP checksum", "drop_ip_checksum", NULL, checksum, 0},
+	{"IPv4 address in IPv6", "drop_ip_address", NULL, mapped, 0},
 	{"TTL 0", "drop_ip_ttl", NULL, ttl_zero, 0},
 	{"IPv4-mapped in IPv6", "drop_ip_address", NULL, ipv6_mapped, 0},
 	{"UDP longer than IP", "drop_udp_length", NULL, udp_long, 0},
@@ -218,7 +234,7 @@ rx__each_mutation_moves_its_counter_and_nothing_else(void)
 static void
 rx__every_drop_counter_has_a_mutation(void)
 {
-	/* Chains and ND have tests of their own. */
+	/* Chains and NDP have tests of their own. */
 	static const char *const elsewhere[] = {"drop_segments", "drop_nd"};
 	static struct wire_stats stats;
 

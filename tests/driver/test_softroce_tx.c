@@ -74,11 +74,11 @@ static void
 every_length(bool ipv6, uint16_t vlan)
 {
 	uint8_t got[WIRE_FRAME_MAX], want[WIRE_FRAME_MAX];
-	uint32_t max;
+	uint16_t max;
 
 	if (!begin(ipv6, vlan, true))
 		goto close;
-	max = wp.port->caps.max_payload_bytes;
+	max = (uint16_t)wp.port->caps.max_payload_bytes;
 	UT_TRUE(max >= 100);
 	for (uint16_t len = 1; len <= max; len++) {
 		struct rp_tx tx = datagram(len, len);

@@ -5,7 +5,7 @@
 
 /**
  * @file wire_own.h
- * ARP, ND and ICMP frames for tests of a wire_port, and time in the test's hand.
+ * ARP, NDP and ICMP frames for tests of a wire_port, and time in the test's hand.
  *
  * Thread:  the main lcore. Memory: the caller's. Time: struct wire_steps.
  */
