@@ -268,7 +268,7 @@ device_close(struct device *dev)
 	if (dev->port != NULL && dev->peers.entry != NULL)
 		peers_fini(&dev->peers);
 	for (int role = 0; role < RP_ROLE_N; role++)
-		if (dev->qp[role] != NULL)
+		if (dev->port != NULL && dev->qp[role] != NULL)
 			dev->port->ops->qp_close(dev->qp[role]);
 	if (dev->port != NULL)
 		dev->port->ops->close(dev->port);

@@ -19,8 +19,6 @@
 
 #define RP_LOG_COMPONENT "agent"
 
-extern char **environ;
-
 /* One line on stderr that names problem and fix, and the exit code. */
 static int
 refuse(int exit_code, const char *why)

@@ -34,8 +34,8 @@ struct worker {
 	_Atomic uint64_t slept_ticks;
 } RP_CACHE_ALIGNED;
 
-/** Runs until *worker->stop. For rte_eal_remote_launch(). */
-int worker_main(void *worker);
+/** @p arg is a struct worker: runs until its *stop. For rte_eal_remote_launch(). */
+int worker_main(void *arg);
 
 /** One turn of all slices. @return units of work done; *ret_due the next probe */
 uint32_t worker_turn(

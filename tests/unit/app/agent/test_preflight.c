@@ -80,14 +80,13 @@ static void
 run__nothing_open__decides_memory_cores_and_prefix(void)
 {
 	char line[512] = "";
+	size_t len = 0;
 
 	make_root("0\n");
 	if (!UT_OK(run(ARGS(UP), ARGS(DEVICE))))
 		printf("%s\n", pf.why);
-	for (int i = 1; i < pf.argc; i++) {
-		strcat(line, " ");
-		strcat(line, pf.argv[i]);
-	}
+	for (int i = 1; i < pf.argc; i++)
+		len += (size_t)snprintf(line + len, sizeof(line) - len, " %s", pf.argv[i]);
 	UT_HAS(line, "--no-huge -m 64 --no-shconf");
 	UT_HAS(line, "--lcores 0@(");
 	UT_HAS(line, "--no-pci");

@@ -30,7 +30,7 @@ make_set(const char *host, const char *boot, uint64_t seq, const char *const *ip
 		r->qpn = 17;
 		r->generation = 1;
 		r->up = true;
-		strcpy(r->device, "d0");
+		snprintf(r->device, sizeof(r->device), "d0");
 	}
 	return set;
 }
@@ -233,8 +233,8 @@ tor__own_then_agents_then_unspecified(void)
 	struct rp_api_register set = make_set("h", "b", 1, IPS("10.0.0.1", "10.0.0.2"));
 
 	setup();
-	strcpy(set.tor_id, "agent-tor");
-	strcpy(set.rnic[0].tor_id, "own-tor");
+	snprintf(set.tor_id, sizeof(set.tor_id), "agent-tor");
+	snprintf(set.rnic[0].tor_id, sizeof(set.rnic[0].tor_id), "own-tor");
 	UT_OK(registry_put(&reg, "a", &set, T0, &verdict, &conflict));
 	UT_STR(registry_tor(find("10.0.0.1")), "own-tor");
 	UT_STR(registry_tor(find("10.0.0.2")), "agent-tor");

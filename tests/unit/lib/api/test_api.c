@@ -26,7 +26,7 @@ random_name(struct rp_rng *rng, char *name, bool empty_allowed)
 
 	name[0] = '\0';
 	for (uint64_t i = 0; i < n; i++)
-		strcat(name, part[below(rng, RP_ARRAY_LEN(part))]);
+		name += snprintf(name, 8, "%s", part[below(rng, RP_ARRAY_LEN(part))]);
 }
 
 static struct rp_gid
@@ -80,10 +80,10 @@ register__any_message__survives_the_round_trip(void)
 		struct rp_api_register in = {.rnic = rnic, .n_rnics = below(&rng, 4)}, out = {0};
 		struct rp_buf json = {0};
 
-		sprintf(in.boot_id, "boot-%" PRIu64, below(&rng, 1000));
+		snprintf(in.boot_id, sizeof(in.boot_id), "boot-%" PRIu64, below(&rng, 1000));
 		in.set_seq = below(&rng, UINT64_C(1) << 53);
 		random_name(&rng, in.hostname, false);
-		strcpy(in.agent_ip, "192.0.2.7");
+		snprintf(in.agent_ip, sizeof(in.agent_ip), "192.0.2.7");
 		random_name(&rng, in.tor_id, true);
 		random_name(&rng, in.version, true);
 		for (size_t i = 0; i < in.n_rnics; i++) {
@@ -215,8 +215,8 @@ target__one_record__survives_the_round_trip(void)
 static void
 random_report(struct rp_rng *rng, struct rp_api_report *r)
 {
-	strcpy(r->agent_id, "host-a");
-	strcpy(r->boot_id, "b1");
+	snprintf(r->agent_id, sizeof(r->agent_id), "host-a");
+	snprintf(r->boot_id, sizeof(r->boot_id), "b1");
 	r->report_seq = below(rng, UINT64_C(1) << 53);
 	r->parts = (uint32_t)(1 + below(rng, 1000));
 	r->part = (uint32_t)below(rng, r->parts);

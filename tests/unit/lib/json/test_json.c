@@ -98,10 +98,12 @@ parse__too_many_members__are_refused(void)
 {
 	struct rp_json *doc = NULL;
 	char text[4096] = "{";
+	size_t len = 1;
 
 	for (int i = 0; i <= RP_JSON_MEMBERS_MAX; i++)
-		sprintf(text + strlen(text), "%s\"k%d\":1", i > 0 ? "," : "", i);
-	strcat(text, "}");
+		len += (size_t)snprintf(
+			text + len, sizeof(text) - len, "%s\"k%d\":1", i > 0 ? "," : "", i);
+	snprintf(text + len, sizeof(text) - len, "}");
 	UT_EQ(parse(text, &doc), -EINVAL);
 	UT_HAS(err.message, "too many members");
 }
