@@ -86,7 +86,7 @@ open_port(struct device *dev, const struct device_env *env, char *why)
 		.port_num = (unsigned int)plan->conf->port,
 		.rx_depth = 1024,
 		.max_peers = DEVICE_MAX_TARGETS + DEVICE_MAX_SOURCES,
-		.numa_node = -1,
+		.numa_node = plan->numa_node,
 		.one_lcore = plan->roles.lcore[PLACE_CQ] == plan->roles.lcore[PLACE_PROBER] &&
 			plan->roles.lcore[PLACE_CQ] == plan->roles.lcore[PLACE_RESPONDER],
 		.clock = env->clock,

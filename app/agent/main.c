@@ -295,6 +295,8 @@ preflight(struct agent *agent, const struct rp_conf_result *conf, int eal_argc, 
 		rp_info("configuration read from %s", conf->path);
 	if (*pf->added != '\0')
 		rp_info("EAL options added: %s", pf->added);
+	for (uint32_t i = 0; i < pf->n_warnings; i++)
+		rp_warn("%s", pf->warning[i]);
 	if (*agent->conf.tor_id == '\0')
 		rp_warn("tor_id is not set: devices without their own are in ToR \"unspecified\"");
 	if (strncmp(agent->conf.controller_addr.text[0], "http://", 7) == 0)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-#include "preflight.h"
+#include "preflight_priv.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "rp_base.h"
 #include "rp_text.h"
@@ -19,36 +15,18 @@
 #define DEVICE_MIB 40
 
 /* Options of EAL that take their value as the next argument. */
-static const char *const with_value[] = {"-a", "-b", "-c", "-d", "-l", "-m", "-n", "-r", "-s", "-S",
-	"--allow", "--block", "--vdev", "--lcores", "--main-lcore", "--file-prefix", "--socket-mem",
-	"--socket-limit", "--huge-dir", "--iova-mode", "--log-level", "--base-virtaddr",
-	"--proc-type", "--syslog", "--trace", "--mbuf-pool-ops-name", "--vfio-intr",
-	"--vfio-vf-token", "--force-max-simd-bitwidth", "--trace-dir", "--telemetry", NULL};
+const char *const preflight_with_value[] = {"-a", "-b", "-c", "-d", "-l", "-m", "-n", "-r", "-s",
+	"-S", "--allow", "--block", "--vdev", "--lcores", "--main-lcore", "--file-prefix",
+	"--socket-mem", "--socket-limit", "--huge-dir", "--iova-mode", "--log-level",
+	"--base-virtaddr", "--proc-type", "--syslog", "--trace", "--mbuf-pool-ops-name",
+	"--vfio-intr", "--vfio-vf-token", "--force-max-simd-bitwidth", "--trace-dir", "--telemetry",
+	NULL};
 static const char *const alone[] = {"--no-pci", "--no-huge", "--in-memory", "--no-shconf",
 	"--no-telemetry", "--huge-unlink", "--legacy-mem", "--single-file-segments", "--no-hpet",
 	"--match-allocations", "--create-uio-dev", "--vmware-tsc-map", "-v", NULL};
 
-/* Virtual devices, what kernel privilege they need and whether they sit on an interface. */
-static const struct vdev_kind {
-	const char *prefix;
-	bool on_iface;
-	int capability; /* -1 none */
-	const char *capability_name;
-} vdev_kinds[] = {
-	{"net_af_packet", true, CAP_NET_RAW, "CAP_NET_RAW"},
-	{"net_af_xdp", true, CAP_NET_ADMIN, "CAP_NET_ADMIN"},
-	{"net_tap", false, CAP_NET_ADMIN, "CAP_NET_ADMIN"},
-	{"net_pcap", false, -1, ""},
-	{"net_memif", false, -1, ""},
-	{"net_ring", false, -1, ""},
-	{"net_null", false, -1, ""},
-	{"eth_af_packet", true, CAP_NET_RAW, "CAP_NET_RAW"},
-};
-
-static int fail(struct preflight *pf, int exit_code, const char *fmt, ...) RP_PRINTF(3, 4);
-
-static int
-fail(struct preflight *pf, int exit_code, const char *fmt, ...)
+int
+preflight_fail(struct preflight *pf, int exit_code, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -59,8 +37,8 @@ fail(struct preflight *pf, int exit_code, const char *fmt, ...)
 	return -EINVAL;
 }
 
-static bool
-is_in(const char *word, const char *const *list)
+bool
+preflight_is_in(const char *word, const char *const *list)
 {
 	for (; *list != NULL; list++) {
 		size_t len = strlen(*list);
@@ -75,7 +53,8 @@ is_in(const char *word, const char *const *list)
 bool
 preflight_is_eal_option(const char *arg)
 {
-	return (arg[0] == '-' && arg[1] == '-') && (is_in(arg, with_value) || is_in(arg, alone));
+	return (arg[0] == '-' && arg[1] == '-') &&
+		(preflight_is_in(arg, preflight_with_value) || preflight_is_in(arg, alone));
 }
 
 int
@@ -119,10 +98,11 @@ static int
 add_arg(struct preflight *pf, const char *text)
 {
 	if (pf->argc == PREFLIGHT_ARGS_MAX)
-		return fail(pf, RP_EX_USAGE, "more than %d EAL arguments", PREFLIGHT_ARGS_MAX);
+		return preflight_fail(
+			pf, RP_EX_USAGE, "more than %d EAL arguments", PREFLIGHT_ARGS_MAX);
 	pf->argv[pf->argc] = strdup(text);
 	if (pf->argv[pf->argc] == NULL)
-		return fail(pf, RP_EX_OS, "out of memory");
+		return preflight_fail(pf, RP_EX_OS, "out of memory");
 	pf->argc++;
 	return 0;
 }
@@ -137,8 +117,8 @@ add_own(struct preflight *pf, const char *text)
 }
 
 /* Value of option @i of the EAL arguments; moves *i when it is the next argument. */
-static const char *
-value_of(const struct preflight *pf, int *i)
+const char *
+preflight_value(const struct preflight *pf, int *i)
 {
 	const char *arg = pf->argv[*i];
 	const char *eq = strncmp(arg, "--", 2) == 0 ? strchr(arg, '=') : NULL;
@@ -151,8 +131,8 @@ value_of(const struct preflight *pf, int *i)
 	return *i + 1 < pf->argc ? pf->argv[++*i] : NULL;
 }
 
-static bool
-is_option(const char *arg, const char *name)
+bool
+preflight_is_option(const char *arg, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -168,11 +148,12 @@ find_option(const struct preflight *pf, const char *name, const char **ret_value
 {
 	for (int i = 1; i < pf->argc; i++) {
 		int at = i;
-		const char *value = is_in(pf->argv[i], with_value) || pf->argv[i][1] != '-'
-			? value_of(pf, &i)
+		const char *value =
+			preflight_is_in(pf->argv[i], preflight_with_value) || pf->argv[i][1] != '-'
+			? preflight_value(pf, &i)
 			: NULL;
 
-		if (is_option(pf->argv[at], name)) {
+		if (preflight_is_option(pf->argv[at], name)) {
 			if (ret_value != NULL)
 				*ret_value = value;
 			return true;
@@ -211,25 +192,26 @@ check_words(struct preflight *pf)
 		int at = i;
 
 		if (pf->argv[i][0] != '-')
-			return fail(
+			return preflight_fail(
 				pf, RP_EX_USAGE, "EAL option expected, found '%s'", pf->argv[i]);
-		if (is_in(pf->argv[i], alone))
+		if (preflight_is_in(pf->argv[i], alone))
 			continue;
-		if (pf->argv[i][1] == '-' && !is_in(pf->argv[i], with_value)) {
+		if (pf->argv[i][1] == '-' && !preflight_is_in(pf->argv[i], preflight_with_value)) {
 			char word[64];
 			const char *near;
 
 			snprintf(word, sizeof(word), "%.*s", (int)strcspn(pf->argv[i], "="),
 				pf->argv[i]);
-			near = rp_text_nearest(word, with_value);
+			near = rp_text_nearest(word, preflight_with_value);
 			near = near == NULL ? rp_text_nearest(word, alone) : near;
-			return fail(pf, RP_EX_USAGE,
+			return preflight_fail(pf, RP_EX_USAGE,
 				"unknown EAL option %s%s%s (options of the agent follow behind '--')",
 				word, near == NULL ? "" : ", did you mean ",
 				near == NULL ? "" : near);
 		}
-		if (value_of(pf, &i) == NULL)
-			return fail(pf, RP_EX_USAGE, "EAL option %s needs a value", pf->argv[at]);
+		if (preflight_value(pf, &i) == NULL)
+			return preflight_fail(
+				pf, RP_EX_USAGE, "EAL option %s needs a value", pf->argv[at]);
 	}
 	return 0;
 }
@@ -275,7 +257,7 @@ decide_memory(struct preflight *pf)
 
 	pf->hugepages = !find_option(pf, "--no-huge", NULL);
 	if (find_option(pf, "--no-huge", NULL) && find_option(pf, "--in-memory", NULL))
-		return fail(pf, RP_EX_USAGE,
+		return preflight_fail(pf, RP_EX_USAGE,
 			"EAL cannot combine --no-huge and --in-memory; use --no-huge --no-shconf");
 	if (!any_option(pf, memory)) {
 		pf->hugepages = pf->free_hugepages_mib >= needed_mib(pf);
@@ -288,7 +270,7 @@ decide_memory(struct preflight *pf)
 		return 0;
 	}
 	if (pf->hugepages && pf->free_hugepages_mib < needed_mib(pf))
-		return fail(pf, RP_EX_UNAVAILABLE,
+		return preflight_fail(pf, RP_EX_UNAVAILABLE,
 			"need %u MiB of hugepages, %u MiB are free: echo %u > /proc/sys/vm/nr_hugepages, or use --no-huge -m %u --no-shconf",
 			needed_mib(pf), pf->free_hugepages_mib, needed_mib(pf) / 2 + 1,
 			needed_mib(pf));
@@ -307,8 +289,8 @@ decide_cores(struct preflight *pf)
 			continue;
 		for (int k = i + 1; names[k] != NULL; k++)
 			if (find_option(pf, names[k], NULL))
-				return fail(pf, RP_EX_USAGE, "EAL takes one of %s and %s", names[i],
-					names[k]);
+				return preflight_fail(pf, RP_EX_USAGE, "EAL takes one of %s and %s",
+					names[i], names[k]);
 		if (place_parse(names[i], value, &pf->plan, pf->why) != 0) {
 			pf->exit_code = RP_EX_USAGE;
 			return -EINVAL;
@@ -324,7 +306,7 @@ decide_cores(struct preflight *pf)
 		snprintf(text, sizeof(text), "0@(%s),1@%d",
 			place_format_cpus(&pf->allowed, cpus, sizeof(cpus)), last);
 		if (place_parse("--lcores", text, &pf->plan, pf->why) != 0)
-			return fail(pf, RP_EX_INTERNAL, "built-in core list %s", text);
+			return preflight_fail(pf, RP_EX_INTERNAL, "built-in core list %s", text);
 		if (add_own(pf, "--lcores") != 0 || add_own(pf, text) != 0)
 			return -EINVAL;
 	}
@@ -362,205 +344,14 @@ decide_rest(struct preflight *pf, const struct agent_conf *conf)
 	return add_own(pf, text);
 }
 
-/* ---- devices ---- */
-
-static const struct vdev_kind *
-vdev_kind_of(const char *name)
-{
-	for (size_t i = 0; i < RP_ARRAY_LEN(vdev_kinds); i++) {
-		size_t len = strlen(vdev_kinds[i].prefix);
-		const char *rest = name + len;
-
-		/* EAL takes any tail ("net_nullx0" is net_null to it): a typing error. */
-		if (strncmp(name, vdev_kinds[i].prefix, len) == 0 && *rest != '\0' &&
-			strspn(rest, "0123456789") == strlen(rest))
-			return &vdev_kinds[i];
-	}
-	return NULL;
-}
-
-static bool
-has_capability(int capability)
-{
-	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &header, data) != 0)
-		return false;
-	return (data[capability / 32].effective >> capability % 32 & 1) != 0;
-}
-
-static int
-check_iface(struct preflight *pf, const char *vdev, const char *iface, const char *root)
-{
-	char path[512];
-	unsigned int flags = 0;
-	struct stat st;
-	FILE *f;
-
-	if (*iface == '\0')
-		return fail(pf, RP_EX_USAGE, "--vdev=%s: needs iface=NAME", vdev);
-	if (strlen(iface) > 15 || strchr(iface, '/') != NULL)
-		return fail(pf, RP_EX_USAGE, "--vdev=%s: '%.32s' is not an interface name", vdev,
-			iface);
-	snprintf(path, sizeof(path), "%s/sys/class/net/%s", root, iface);
-	if (stat(path, &st) != 0)
-		return fail(pf, RP_EX_UNAVAILABLE,
-			"--vdev=%s: interface %s does not exist here (see: ip link)", vdev, iface);
-	snprintf(path, sizeof(path), "%s/sys/class/net/%s/flags", root, iface);
-	f = fopen(path, "re");
-	if (f != NULL) {
-		if (fscanf(f, "%x", &flags) != 1)
-			flags = 0;
-		fclose(f);
-	}
-	if ((flags & 1) == 0)
-		return fail(pf, RP_EX_UNAVAILABLE,
-			"--vdev=%s: interface %s is down: ip link set %s up", vdev, iface, iface);
-	return 0;
-}
-
-/* "net_af_packet0,iface=va,qpairs=2" */
-static int
-check_vdev(struct preflight *pf, const char *arg, const char *root)
-{
-	char copy[256], *rest = copy, *name, *kv;
-	const struct vdev_kind *kind;
-	const char *iface = "";
-	struct preflight_device *d;
-
-	if (strlen(arg) >= sizeof(copy))
-		return fail(pf, RP_EX_USAGE, "--vdev=%.40s...: longer than %zu bytes", arg,
-			sizeof(copy));
-	snprintf(copy, sizeof(copy), "%s", arg);
-	name = strsep(&rest, ",");
-	kind = vdev_kind_of(name);
-	if (kind == NULL) {
-		const char *known[RP_ARRAY_LEN(vdev_kinds) + 1] = {NULL};
-		const char *near;
-
-		for (size_t i = 0; i < RP_ARRAY_LEN(vdev_kinds); i++)
-			known[i] = vdev_kinds[i].prefix;
-		near = rp_text_nearest(name, known);
-		return fail(pf, RP_EX_USAGE,
-			"--vdev=%s: not a known virtual device, want a driver and a number such as %s0",
-			name, near == NULL ? "net_af_packet" : near);
-	}
-	while ((kv = strsep(&rest, ",")) != NULL)
-		if (strncmp(kv, "iface=", 6) == 0)
-			iface = kv + 6;
-	if (kind->on_iface && check_iface(pf, name, iface, root) != 0)
-		return -EINVAL;
-	if (kind->capability >= 0 && !has_capability(kind->capability))
-		return fail(pf, RP_EX_PERMISSION,
-			"--vdev=%s: needs %s; run as root or grant it: setcap %s+ep", name,
-			kind->capability_name, kind->capability_name);
-	if (pf->n_devices == PREFLIGHT_DEVICES_MAX)
-		return fail(pf, RP_EX_USAGE, "more than %d devices", PREFLIGHT_DEVICES_MAX);
-	d = &pf->device[pf->n_devices++];
-	d->name = arg; /* cut at the comma below, by its owner */
-	snprintf(d->iface, sizeof(d->iface), "%s", iface);
-	return 0;
-}
-
-static const struct agent_device_conf *
-conf_of(const struct agent_conf *conf, const char *name, size_t len)
-{
-	const struct agent_device_conf *d = conf->devices.item;
-
-	for (size_t i = 0; i < conf->devices.n; i++)
-		if (strlen(d[i].name) == len && strncmp(d[i].name, name, len) == 0)
-			return &d[i];
-	return NULL;
-}
-
-/* Devices that EAL is given; configured names must be among them. */
-static int
-find_devices(struct preflight *pf, const struct agent_conf *conf, const char *root)
-{
-	const struct agent_device_conf *list = conf->devices.item;
-
-	for (int i = 1; i < pf->argc; i++) {
-		bool vdev = is_option(pf->argv[i], "--vdev");
-		bool allow = is_option(pf->argv[i], "--allow") || is_option(pf->argv[i], "-a");
-		const char *value;
-
-		if (!is_in(pf->argv[i], with_value) && pf->argv[i][1] == '-')
-			continue;
-		value = value_of(pf, &i);
-		if (vdev && check_vdev(pf, value, root) != 0)
-			return -EINVAL;
-		if (allow) {
-			if (pf->n_devices == PREFLIGHT_DEVICES_MAX)
-				return fail(pf, RP_EX_USAGE, "more than %d devices",
-					PREFLIGHT_DEVICES_MAX);
-			pf->device[pf->n_devices++].name = value;
-		}
-	}
-	if (pf->n_devices == 0)
-		return fail(pf, RP_EX_UNAVAILABLE,
-			"no device: give EAL one, such as --vdev=net_af_packet0,iface=eth1, and its address with --device name=net_af_packet0,ip=10.0.0.1/24");
-	for (size_t k = 0; k < conf->devices.n; k++) {
-		bool found = false;
-
-		for (uint32_t i = 0; i < pf->n_devices; i++)
-			found |= strlen(list[k].name) == strcspn(pf->device[i].name, ",") &&
-				strncmp(list[k].name, pf->device[i].name, strlen(list[k].name)) ==
-					0;
-		if (!found)
-			return fail(pf, RP_EX_CONFIG,
-				"device %s: EAL is not given it; add --vdev=%s,... or -a %s to the EAL options",
-				list[k].name, list[k].name, list[k].name);
-	}
-	return 0;
-}
-
-static int
-place_devices(struct preflight *pf, const struct agent_conf *conf)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < pf->n_devices; i++) {
-		struct preflight_device *d = &pf->device[kept];
-
-		*d = pf->device[i];
-		d->conf = conf_of(conf, d->name, strcspn(d->name, ","));
-		/* With a list, the list decides. */
-		if (d->conf == NULL && conf->devices.n > 0)
-			continue;
-		if (d->conf == NULL || *d->conf->ip == '\0')
-			return fail(pf, RP_EX_CONFIG,
-				"device %.*s: has no address: --device name=%.*s,ip=A/LEN",
-				(int)strcspn(d->name, ","), d->name, (int)strcspn(d->name, ","),
-				d->name);
-		preflight_parse_ip(d->conf->ip, &d->gid, &d->prefix_len);
-		d->name = d->conf->name;
-		if (place_assign(&pf->plan, *d->conf->roles != '\0' ? d->conf->roles : conf->roles,
-			    kept, &d->roles, pf->why) != 0) {
-			pf->exit_code = RP_EX_CONFIG;
-			return -EINVAL;
-		}
-		for (int r = 0; r < PLACE_ROLE_N && conf->idle == AGENT_IDLE_BUSY; r++) {
-			int other = place_overlap(&pf->plan, d->roles.lcore[r]);
-
-			if (other >= 0)
-				return fail(pf, RP_EX_CONFIG,
-					"idle busy: lcores %u and %d share a CPU, which costs milliseconds; give them own CPUs or use --idle adaptive",
-					d->roles.lcore[r], other);
-		}
-		kept++;
-	}
-	pf->n_devices = kept;
-	return 0;
-}
-
 int
 preflight_run(struct preflight *pf, const struct agent_conf *conf, int eal_argc,
 	char *const *eal_argv, const char *root)
 {
 	*pf = (struct preflight){0};
 	if (sched_getaffinity(0, sizeof(pf->allowed), &pf->allowed) != 0)
-		return fail(pf, RP_EX_OS, "cannot read the CPU affinity: %s", strerror(errno));
+		return preflight_fail(
+			pf, RP_EX_OS, "cannot read the CPU affinity: %s", strerror(errno));
 	pf->free_hugepages_mib = free_hugepages_mib(root);
 	if (add_arg(pf, "rpingmesh-agent") != 0)
 		return -EINVAL;
@@ -569,10 +360,13 @@ preflight_run(struct preflight *pf, const struct agent_conf *conf, int eal_argc,
 			return -EINVAL;
 	if (eal_argc == 0 && add_from_conf(pf, conf->eal) != 0)
 		return -EINVAL;
-	if (check_words(pf) != 0 || find_devices(pf, conf, root) != 0 || decide_cores(pf) != 0 ||
-		decide_memory(pf) != 0 || decide_rest(pf, conf) != 0)
+	if (check_words(pf) != 0 || preflight_find_devices(pf, conf, root) != 0 ||
+		decide_cores(pf) != 0 || decide_memory(pf) != 0 || decide_rest(pf, conf) != 0)
 		return -EINVAL;
-	return place_devices(pf, conf);
+	if (preflight_place_devices(pf, conf) != 0)
+		return -EINVAL;
+	preflight_look_at_topology(pf, root);
+	return 0;
 }
 
 void
@@ -611,6 +405,8 @@ preflight_report(const struct preflight *pf, const struct agent_conf *conf, stru
 			d->iface, d->roles.lcore[PLACE_CQ], d->roles.lcore[PLACE_PROBER],
 			d->roles.lcore[PLACE_RESPONDER]);
 	}
+	for (uint32_t i = 0; i < pf->n_warnings; i++)
+		rp_buf_printf(out, "warning    %s\n", pf->warning[i]);
 	for (size_t i = 0; i < conf->controller_addr.n; i++)
 		rp_buf_printf(out, "controller %s\n", conf->controller_addr.text[i]);
 }

@@ -27,6 +27,7 @@ struct preflight_device {
 	const char *name; /* ethdev name; in the configuration or the EAL options */
 	const struct agent_device_conf *conf; /* NULL: not configured, defaults */
 	char iface[16];                       /* kernel interface behind a vdev, "" none */
+	int numa_node;                        /* of a PCI device; -1 unknown */
 	struct rp_gid gid;
 	uint8_t prefix_len;
 	struct place_roles roles;
@@ -42,6 +43,8 @@ struct preflight {
 	bool hugepages; /* EAL will use them */
 	struct preflight_device device[PREFLIGHT_DEVICES_MAX];
 	uint32_t n_devices;
+	char warning[8][160]; /* what spoils measurements but lets the agent start */
+	uint32_t n_warnings;
 	int exit_code;            /* on error */
 	char why[RP_OPT_WHY_MAX]; /* on error */
 };

@@ -27,6 +27,18 @@ put(const char *path, const char *text)
 		abort();
 }
 
+static void
+bind(const char *addr, const char *driver)
+{
+	char target[128], path[256];
+
+	snprintf(target, sizeof(target), "../../../bus/pci/drivers/%s", driver);
+	snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/driver", root, addr);
+	unlink(path);
+	if (symlink(target, path) != 0)
+		abort();
+}
+
 /* A machine with two interfaces, up0 and down0, and no hugepages. */
 static void
 make_root(const char *hugepages)
@@ -39,6 +51,11 @@ make_root(const char *hugepages)
 	put("sys/class/net/up0/flags", "0x1003\n");
 	put("sys/class/net/down0/flags", "0x1002\n");
 	put("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", hugepages);
+	put("sys/bus/pci/devices/0000:01:00.0/numa_node", "1\n");
+	put("sys/bus/pci/devices/0000:02:00.0/numa_node", "0\n");
+	put("sys/bus/pci/devices/0000:03:00.0/numa_node", "0\n");
+	bind("0000:01:00.0", "vfio-pci");
+	bind("0000:02:00.0", "ixgbe");
 }
 
 static struct preflight pf;
@@ -153,6 +170,14 @@ run__what_eal_would_take_silently__refused_with_the_fix(void)
 			"unknown EAL option --no-hug, did you mean --no-huge"},
 		{{UP, "--lcores"}, {DEVICE}, RP_EX_USAGE, "EAL option --lcores needs a value"},
 		{{UP, "stray"}, {DEVICE}, RP_EX_USAGE, "EAL option expected, found 'stray'"},
+		{{"-a", "0000:09:00.0"}, {"--device=name=0000:09:00.0,ip=10.0.0.1/24"},
+			RP_EX_UNAVAILABLE, "no such PCI device (see: lspci -D)"},
+		{{"-a", "../../etc"}, {"--device=name=x,ip=10.0.0.1/24"}, RP_EX_UNAVAILABLE,
+			"no such PCI device"},
+		{{"-a", "02:00.0"}, {"--device=name=02:00.0,ip=10.0.0.1/24"}, RP_EX_UNAVAILABLE,
+			"bound to the kernel driver ixgbe, DPDK cannot use it: dpdk-devbind.py --bind=vfio-pci 0000:02:00.0"},
+		{{"-a", "0000:03:00.0"}, {"--device=name=0000:03:00.0,ip=10.0.0.1/24"},
+			RP_EX_UNAVAILABLE, "bound to no driver"},
 		{{UP}, {DEVICE, "--qkey=0x80000000"}, RP_EX_CONFIG, "want random or a number"},
 		{{UP}, {DEVICE, "--controller-addr=https://x"}, RP_EX_CONFIG,
 			"want http://HOST:PORT"},
@@ -200,6 +225,35 @@ run__two_devices__each_placed(void)
 }
 
 static void
+run__shared_core_or_far_memory__is_a_warning(void)
+{
+	cpu_set_t allowed;
+
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	make_root("0\n");
+	put("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n");
+	put("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "0-1\n");
+	put("sys/devices/system/cpu/cpu0/node0/x", "");
+	put("sys/devices/system/cpu/cpu1/node0/x", "");
+	if (!CPU_ISSET(0, &allowed) || !CPU_ISSET(1, &allowed)) {
+		printf("needs CPUs 0 and 1\n");
+		return;
+	}
+	UT_OK(run(ARGS("-a", "0000:01:00.0", "-l", "0-1"),
+		ARGS("--device=name=0000:01:00.0,ip=10.0.0.1/24")));
+	UT_EQ(pf.n_warnings, 2);
+	UT_STR(pf.warning[0], "lcores 0 and 1 run on hyper-threads of one core (CPUs 0, 1)");
+	UT_STR(pf.warning[1],
+		"device 0000:01:00.0 is on NUMA node 1, lcore 1 that polls it on node 0");
+	put("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0\n");
+	put("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1\n");
+	put("sys/bus/pci/devices/0000:01:00.0/numa_node", "0\n");
+	UT_OK(run(ARGS("-a", "0000:01:00.0", "-l", "0-1"),
+		ARGS("--device=name=0000:01:00.0,ip=10.0.0.1/24")));
+	UT_EQ(pf.n_warnings, 0);
+}
+
+static void
 report__names_what_would_be_used(void)
 {
 	struct rp_buf out = {0};
@@ -229,6 +283,7 @@ static const struct ut_test tests[] = {
 	UT(run__what_eal_would_take_silently__refused_with_the_fix),
 	UT(run__without_privilege__names_the_capability),
 	UT(run__two_devices__each_placed),
+	UT(run__shared_core_or_far_memory__is_a_warning),
 	UT(report__names_what_would_be_used),
 	UT(done__temporary_files__removed),
 };
