@@ -30,7 +30,9 @@ class Cases:
     def main(self, needs_root=False):
         cases = [name for name in type(self).__dict__ if name.startswith("case_")]
         if needs_root and os.geteuid() != 0:
-            print(f"SKIPPED all: needs root\n0 passed, 0 failed, {len(cases)} skipped")
+            for name in cases:
+                print(f"{name[5:]}: skipped: needs root")
+            print(f"0 passed, 0 failed, {len(cases)} skipped")
             return 77
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
         passed = failed = 0
