@@ -65,23 +65,9 @@ load_conf(struct agent *agent, struct rp_conf_result *result, int argc, char **a
 	}
 	if (rp_conf_load(&agent_program, argc, argv, environ, &agent->conf, result) != 0)
 		return refuse(result->exit_code, result->why);
-	*ret_done = true;
-	switch (result->action) {
-	case RP_CONF_HELP:
-		rp_conf_print_help(&agent_program, &text);
+	*ret_done = rp_conf_print(&agent_program, result->action, rte_version(), &text);
+	if (*ret_done)
 		return print(&text);
-	case RP_CONF_VERSION:
-		rp_buf_printf(&text, "rpingmesh-agent %s (%s)\n", RP_VERSION, rte_version());
-		return print(&text);
-	case RP_CONF_PRINT_DEFAULTS:
-		rp_conf_print_defaults(&agent_program, &text);
-		return print(&text);
-	case RP_CONF_RUN:
-	case RP_CONF_TEST:
-	case RP_CONF_EXTRA:
-		*ret_done = false;
-		break;
-	}
 	return RP_EX_OK;
 }
 

@@ -16,14 +16,13 @@
 #define STOP_SEC     5
 
 static int
-print(void (*what)(const struct rp_conf_program *, struct rp_buf *))
+print(struct rp_buf *text)
 {
-	struct rp_buf out = {0};
+	int rc = fputs(rp_buf_text(text), stdout) == EOF || fflush(stdout) != 0 ? RP_EX_IO
+										: RP_EX_OK;
 
-	what(&controller_program, &out);
-	fputs(rp_buf_text(&out), stdout);
-	rp_buf_fini(&out);
-	return fflush(stdout) == 0 ? RP_EX_OK : RP_EX_IO;
+	rp_buf_fini(text);
+	return rc;
 }
 
 /* Each connection is a descriptor. Not fatal: a service manager may forbid it. */
@@ -107,33 +106,23 @@ main(int argc, char **argv)
 {
 	struct controller_conf conf = {0};
 	struct rp_conf_result result;
+	struct rp_buf text = {0};
 	int rc = RP_EX_OK;
 
 	if (rp_conf_load(&controller_program, argc, argv, environ, &conf, &result) != 0) {
 		fprintf(stderr, "rpingmesh-controller: %s\n", result.why);
 		return result.exit_code;
 	}
-	switch (result.action) {
-	case RP_CONF_HELP:
-		rc = print(rp_conf_print_help);
-		break;
-	case RP_CONF_VERSION:
-		printf("rpingmesh-controller %s\n", RP_VERSION);
-		break;
-	case RP_CONF_PRINT_DEFAULTS:
-		rc = print(rp_conf_print_defaults);
-		break;
-	case RP_CONF_TEST:
+	if (rp_conf_print(&controller_program, result.action, "", &text)) {
+		rc = print(&text);
+	} else if (result.action == RP_CONF_TEST) {
 		printf("configuration is valid%s%s\n", result.path[0] == '\0' ? "" : ": ",
 			result.path);
-		break;
-	case RP_CONF_EXTRA:
-	case RP_CONF_RUN:
+	} else {
 		rp_log_setup((enum rp_log_level)conf.log_level, (enum rp_log_format)conf.log_format,
 			STDERR_FILENO);
 		rp_info("configuration %s", result.path[0] == '\0' ? "built in" : result.path);
 		rc = run(&conf);
-		break;
 	}
 	rp_opt_fini(controller_program.table, &conf);
 	return rc;

@@ -245,6 +245,7 @@ common_flag(struct flags *f, const char *flag, const char *inline_value)
 		{"version", RP_CONF_VERSION},
 		{"test-config", RP_CONF_TEST},
 		{"print-defaults", RP_CONF_PRINT_DEFAULTS},
+		{"print-man-options", RP_CONF_PRINT_MAN},
 	};
 	int rc;
 
@@ -422,7 +423,8 @@ rp_conf_load(const struct rp_conf_program *prog, int argc, char *const *argv, ch
 	if (rc != 0)
 		return rc;
 	if (ret_result->action == RP_CONF_HELP || ret_result->action == RP_CONF_VERSION ||
-		ret_result->action == RP_CONF_PRINT_DEFAULTS)
+		ret_result->action == RP_CONF_PRINT_DEFAULTS ||
+		ret_result->action == RP_CONF_PRINT_MAN)
 		return 0;
 	rc = load(prog, &f, env, conf);
 	if (rc != 0)

@@ -128,3 +128,29 @@ rp_conf_print_man(const struct rp_conf_program *prog, struct rp_buf *out)
 		rp_buf_printf(out, "%s.\n\n", row->reloadable ? "; reloadable" : "");
 	}
 }
+
+bool
+rp_conf_print(const struct rp_conf_program *prog, enum rp_conf_action action,
+	const char *extra_version, struct rp_buf *out)
+{
+	switch (action) {
+	case RP_CONF_HELP:
+		rp_conf_print_help(prog, out);
+		return true;
+	case RP_CONF_VERSION:
+		rp_buf_printf(out, "%s %s%s%s\n", prog->name, RP_VERSION,
+			*extra_version == '\0' ? "" : " ", extra_version);
+		return true;
+	case RP_CONF_PRINT_DEFAULTS:
+		rp_conf_print_defaults(prog, out);
+		return true;
+	case RP_CONF_PRINT_MAN:
+		rp_conf_print_man(prog, out);
+		return true;
+	case RP_CONF_RUN:
+	case RP_CONF_TEST:
+	case RP_CONF_EXTRA:
+		break;
+	}
+	return false;
+}

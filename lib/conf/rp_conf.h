@@ -39,6 +39,7 @@ enum rp_conf_action {
 	RP_CONF_VERSION,        /* -V, --version */
 	RP_CONF_TEST,           /* -t, --test-config */
 	RP_CONF_PRINT_DEFAULTS, /* --print-defaults */
+	RP_CONF_PRINT_MAN,      /* --print-man-options, for the build of the man page */
 	RP_CONF_EXTRA,          /* one of the program's own; see rp_conf_result.extra */
 };
 
@@ -93,6 +94,14 @@ void rp_conf_print_defaults(const struct rp_conf_program *prog, struct rp_buf *o
 
 /** The options section of the man page in scdoc. */
 void rp_conf_print_man(const struct rp_conf_program *prog, struct rp_buf *out);
+
+/**
+ * The text of the actions that only print: HELP, VERSION, PRINT_DEFAULTS, PRINT_MAN.
+ * @param extra_version  what follows the version, such as a library's; "" for nothing
+ * @return false: @p action is none of them
+ */
+bool rp_conf_print(const struct rp_conf_program *prog, enum rp_conf_action action,
+	const char *extra_version, struct rp_buf *out);
 
 /*
  * Used by the three source files of this room.
