@@ -57,9 +57,10 @@ struct rp_http_server {
 	char address[RP_HTTP_ADDRESS_MAX];
 	uint32_t id_prefix;
 	pthread_mutex_t lock; /* listeners on and off; waiting for the last reply */
-	pthread_cond_t answered;
+	pthread_cond_t quiet; /* one of the two counts below fell to 0 */
 	bool stopping;
-	uint32_t unanswered; /* under lock */
+	uint32_t unanswered; /* requests whose handler has not replied; under lock */
+	uint32_t unwritten;  /* replies that have not reached the socket; under lock */
 	_Atomic uint32_t next_id;
 	_Atomic uint32_t conns;
 	_Atomic uint64_t n_conns, cap_pauses, accept_errors, deadline_closes, answer_ns;

@@ -32,6 +32,7 @@ struct rp_http_request {
 	char id[20];
 	const char *method;
 	bool head;
+	bool late;  /* the server is stopping: nothing may be deferred any more */
 	char *text; /* decoded segments, then query names and values */
 	const char *segment[SEGMENTS_MAX];
 	size_t n_segments;
@@ -237,8 +238,8 @@ release(struct rp_http_request *req)
 	free(req->text);
 	free(req);
 	pthread_mutex_lock(&server->lock);
-	server->unanswered--;
-	pthread_cond_signal(&server->answered);
+	if (--server->unanswered == 0)
+		pthread_cond_signal(&server->quiet);
 	pthread_mutex_unlock(&server->lock);
 }
 
@@ -383,6 +384,7 @@ request_new(struct http_loop *loop, struct evhttp_request *ev)
 		atomic_fetch_add(&server->next_id, 1));
 	pthread_mutex_lock(&server->lock);
 	server->unanswered++;
+	req->late = server->stopping;
 	pthread_mutex_unlock(&server->lock);
 	return req;
 }
@@ -400,6 +402,12 @@ http_request_arrived(struct evhttp_request *ev, void *arg)
 		http_conn_handling(conn);
 	if (req == NULL) {
 		evhttp_send_error(ev, HTTP_SERVUNAVAIL, NULL);
+		return;
+	}
+	if (req->late) {
+		rp_http_reply_header(req, "Connection", "close");
+		rp_http_reply_header(req, "Retry-After", "1");
+		rp_http_reply_error(req, 503, "unavailable", NULL, "the server is stopping");
 		return;
 	}
 	wrong = check_headers(ev);

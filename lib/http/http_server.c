@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "http_priv.h"
@@ -23,6 +24,7 @@
 
 #define BACKLOG         4096
 #define EMFILE_PAUSE_MS 200
+#define FLUSH_SEC       1 /* at the end, for replies that are on their way */
 
 static struct timeval
 to_timeval(uint32_t ms)
@@ -84,15 +86,28 @@ http_conn_handling(struct http_conn *conn)
 void
 http_conn_writing(struct http_conn *conn)
 {
+	struct rp_http_server *server = conn->loop->server;
+
 	conn->state = HTTP_CONN_WRITING;
 	arm_deadline(conn);
+	pthread_mutex_lock(&server->lock);
+	server->unwritten++;
+	pthread_mutex_unlock(&server->lock);
 }
 
 void
 http_conn_idle(struct http_conn *conn)
 {
-	conn->state = HTTP_CONN_IDLE;
+	struct rp_http_server *server = conn->loop->server;
+
 	evtimer_del(conn->deadline);
+	if (conn->state == HTTP_CONN_WRITING) {
+		pthread_mutex_lock(&server->lock);
+		if (--server->unwritten == 0)
+			pthread_cond_signal(&server->quiet);
+		pthread_mutex_unlock(&server->lock);
+	}
+	conn->state = HTTP_CONN_IDLE;
 }
 
 static void
@@ -100,6 +115,7 @@ conn_free(struct http_conn *conn)
 {
 	struct rp_http_server *server = conn->loop->server;
 
+	http_conn_idle(conn);
 	LIST_REMOVE(conn, link);
 	event_free(conn->deadline);
 	free(conn);
@@ -406,7 +422,7 @@ release(struct rp_http_server *server)
 		if (loop->base != NULL)
 			event_base_free(loop->base);
 	}
-	pthread_cond_destroy(&server->answered);
+	pthread_cond_destroy(&server->quiet);
 	pthread_mutex_destroy(&server->lock);
 	free(server);
 }
@@ -443,7 +459,7 @@ rp_http_server_open(
 	server->conf = *conf;
 	rp_random_bytes(&server->id_prefix, sizeof(server->id_prefix));
 	pthread_mutex_init(&server->lock, NULL);
-	pthread_cond_init(&server->answered, NULL);
+	pthread_cond_init(&server->quiet, NULL);
 	for (unsigned int i = 0; i < conf->threads; i++)
 		server->loop[i].server = server;
 	rc = bind_loops(server, list);
@@ -511,6 +527,23 @@ rp_http_server_start(struct rp_http_server *server)
 	return 0;
 }
 
+/* Handlers always reply; peers do not always read. */
+static void
+wait_until_quiet(struct rp_http_server *server)
+{
+	struct timespec until;
+
+	pthread_mutex_lock(&server->lock);
+	while (server->unanswered > 0)
+		pthread_cond_wait(&server->quiet, &server->lock);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += FLUSH_SEC;
+	while (server->unwritten > 0 &&
+		pthread_cond_timedwait(&server->quiet, &server->lock, &until) == 0)
+		continue;
+	pthread_mutex_unlock(&server->lock);
+}
+
 void
 rp_http_server_close(struct rp_http_server *server)
 {
@@ -520,10 +553,7 @@ rp_http_server_close(struct rp_http_server *server)
 	server->stopping = true;
 	pthread_mutex_unlock(&server->lock);
 	apply_listeners(server);
-	pthread_mutex_lock(&server->lock);
-	while (server->unanswered > 0)
-		pthread_cond_wait(&server->answered, &server->lock);
-	pthread_mutex_unlock(&server->lock);
+	wait_until_quiet(server);
 	stop_loops(server);
 	release(server);
 }

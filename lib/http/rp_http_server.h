@@ -77,8 +77,9 @@ int rp_http_server_open(
 int rp_http_server_start(struct rp_http_server *server);
 
 /**
- * Stop accepting, wait until every deferred request is answered, join the
- * threads, release everything. NULL is allowed.
+ * Stop accepting, answer new requests with 503, wait until every deferred one is
+ * answered (and up to a second for the peers to read), join the threads, release
+ * everything. NULL is allowed.
  */
 void rp_http_server_close(struct rp_http_server *server);
 
