@@ -468,19 +468,21 @@ static bool
 write_singly(struct store *store, struct job_list *batch)
 {
 	struct job_list none = STAILQ_HEAD_INITIALIZER(none);
+	struct job_list tried = STAILQ_HEAD_INITIALIZER(tried);
 	struct store_job *job;
 	bool any = false;
 
 	while ((job = STAILQ_FIRST(batch)) != NULL) {
 		struct job_list one = STAILQ_HEAD_INITIALIZER(one);
-		int rc;
 
 		STAILQ_REMOVE_HEAD(batch, link);
 		STAILQ_INSERT_TAIL(&one, job, link);
-		rc = commit(store, &none, &one);
-		any = any || rc == 0;
-		settle(store, job, rc);
+		job->rc = commit(store, &none, &one);
+		any = any || job->rc == 0;
+		STAILQ_REMOVE_HEAD(&one, link);
+		STAILQ_INSERT_TAIL(&tried, job, link);
 	}
+	STAILQ_CONCAT(batch, &tried);
 	return any;
 }
 
@@ -491,15 +493,18 @@ write_batch(struct store *store, struct job_list *batch)
 	bool up = rc == 0;
 	struct store_job *job;
 
+	STAILQ_FOREACH(job, batch, link)
+		job->rc = rc;
 	if (rc == 0)
 		drop_list(store, &store->unsaved);
 	else if (rc != -ENOSPC)
 		up = write_singly(store, batch);
+	/* Before the answers: who gets one may look at the health next. */
+	note_health(store, up);
 	while ((job = STAILQ_FIRST(batch)) != NULL) {
 		STAILQ_REMOVE_HEAD(batch, link);
-		settle(store, job, rc);
+		settle(store, job, job->rc);
 	}
-	note_health(store, up);
 }
 
 /* Up to BATCH_MAX waiting jobs. @return false: stopping, and nothing waits */

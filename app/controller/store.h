@@ -55,6 +55,7 @@ struct store_job {
 	bool duplicate; /* report: set before done() */
 	int64_t ledger_before_ms;
 	int64_t rollup_before_ms;
+	int rc; /* of the attempt, for store.c */
 };
 
 struct store_counters {
