@@ -26,6 +26,7 @@ class FaultCases(Cases):
                          agent_args=["--tor-mesh-probe-rate-per-second", "100"])
 
     def setup(self):
+        self.lock = self.mesh.lock(self.mesh.prefix, wait=True)
         self.mesh.remove(self.mesh.prefix)
         self.mesh.start()
         self.host = self.mesh.hosts[0]

@@ -46,6 +46,7 @@ class MeshCases(Cases):
                          controller_args=["--inter-tor-min-sources", "0", "--analyzer-window-retention", "1440"])
 
     def setup(self):
+        self.lock = self.mesh.lock(self.mesh.prefix, wait=True)
         self.mesh.remove(self.mesh.prefix)
         self.mesh.start()
         # While they registered one by one, the sample of remote RNICs moved.

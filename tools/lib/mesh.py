@@ -9,6 +9,7 @@
 Everything has names that start with the prefix, so that leftovers can be found and removed.
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -81,6 +82,17 @@ class Mesh:
         return path
 
     # ---- network ----
+
+    @staticmethod
+    def lock(prefix, wait):
+        """Namespaces are of the whole machine: one mesh of a prefix at a time. Held until the process ends."""
+        os.makedirs("/run/lock", exist_ok=True)
+        held = open(f"/run/lock/{prefix}.lock", "w", encoding="utf-8")  # noqa: SIM115
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except OSError as e:
+            raise MeshError(f"another mesh named {prefix} is running") from e
+        return held
 
     @staticmethod
     def leftovers(prefix):
