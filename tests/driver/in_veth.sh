@@ -7,12 +7,13 @@
 set -euo pipefail
 
 if [ "$(id -u)" -ne 0 ] || ! unshare --net true 2>/dev/null; then
-	echo "needs root: network namespaces and AF_PACKET"
+	echo "in_veth: skipped: needs root, for network namespaces and AF_PACKET"
 	echo "0 passed, 0 failed, 1 skipped"
 	exit 77
 fi
 
 # The namespace goes with its last process: nothing to clean up.
+# shellcheck disable=SC2016 # the inner shell expands
 exec unshare --net bash -euc '
 	ip link add rpmdrv-a type veth peer name rpmdrv-b
 	for i in rpmdrv-a rpmdrv-b; do

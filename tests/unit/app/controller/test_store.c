@@ -32,7 +32,7 @@ open_store(void)
 static void
 setup(void)
 {
-	strcpy(dir, "/tmp/rpingmesh-ut-XXXXXX");
+	snprintf(dir, sizeof(dir), "/tmp/rpingmesh-ut-XXXXXX");
 	if (mkdtemp(dir) == NULL)
 		abort();
 	snprintf(path, sizeof(path), "%s/c.db", dir);
@@ -79,8 +79,8 @@ agent_job(const char *id, const char *boot, uint64_t seq, const char *ip)
 	snprintf(job->set.boot_id, sizeof(job->set.boot_id), "%s", boot);
 	snprintf(job->old_boot[0], sizeof(job->old_boot[0]), "older");
 	snprintf(job->old_boot[1], sizeof(job->old_boot[1]), "oldest");
-	strcpy(job->set.hostname, "host \"quoted\" \xC3\xA9");
-	strcpy(job->set.tor_id, "t1");
+	snprintf(job->set.hostname, sizeof(job->set.hostname), "host \"quoted\" \xC3\xA9");
+	snprintf(job->set.tor_id, sizeof(job->set.tor_id), "t1");
 	job->set.set_seq = seq;
 	job->now_ms = 1700000000123;
 	job->set.rnic = calloc(1, sizeof(*job->set.rnic));
@@ -92,8 +92,8 @@ agent_job(const char *id, const char *boot, uint64_t seq, const char *ip)
 	job->set.rnic->up = true;
 	job->set.rnic->hw_stamps = true;
 	job->set.rnic->speed_gbps = 0.1;
-	strcpy(job->set.rnic->device, "d'0");
-	strcpy(job->set.rnic->rail, "r");
+	snprintf(job->set.rnic->device, sizeof(job->set.rnic->device), "d'0");
+	snprintf(job->set.rnic->rail, sizeof(job->set.rnic->rail), "r");
 	return job;
 }
 
@@ -103,8 +103,8 @@ report_job(uint64_t seq, int64_t start_ms, uint64_t ok, uint64_t rtt_ns)
 	struct store_job *job = store_job_new(STORE_REPORT);
 	struct rp_api_report *r = &job->report;
 
-	strcpy(r->agent_id, "a");
-	strcpy(r->boot_id, "b");
+	snprintf(r->agent_id, sizeof(r->agent_id), "a");
+	snprintf(r->boot_id, sizeof(r->boot_id), "b");
 	r->report_seq = seq;
 	r->parts = 1;
 	rp_gid_parse("10.0.0.1", &r->gid);
@@ -250,7 +250,7 @@ agent__deleted__leaves_with_its_rnics(void)
 	UT_OK(run(store, agent_job("a", "b1", 1, "10.0.0.1")));
 	UT_OK(run(store, agent_job("b", "b1", 1, "10.0.0.2")));
 	job = store_job_new(STORE_DELETE_AGENT);
-	strcpy(job->agent_id, "a");
+	snprintf(job->agent_id, sizeof(job->agent_id), "a");
 	UT_OK(run(store, job));
 	UT_EQ(ask("SELECT count(*) FROM agents"), 1);
 	UT_EQ(ask("SELECT count(*) FROM rnics"), 1);

@@ -17,9 +17,11 @@ url__any_text__survives_the_round_trip(void)
 	for (int round = 0; round < 500; round++) {
 		struct rp_buf url = {0};
 		char text[128] = "", back[512];
+		size_t len = 0;
 
 		for (uint64_t n = rp_rng_below(&rng, 12); n > 0; n--)
-			strcat(text, part[rp_rng_below(&rng, RP_ARRAY_LEN(part))]);
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s",
+				part[rp_rng_below(&rng, RP_ARRAY_LEN(part))]);
 		rp_http_url_add(&url, text);
 		UT_TRUE(strpbrk(rp_buf_text(&url), "/+ &=?#[") == NULL);
 		UT_OK(rp_http_url_decode(rp_buf_text(&url), url.len, back));
