@@ -209,8 +209,19 @@ on_window(void *arg, const struct rp_window *window)
 	spool_push(&agent->spool, json.data, json.len, seq);
 }
 
+/* Before the rings are drained: what the lcores claim is in there. */
+static struct rp_window_progress
+read_progress(struct device *dev)
+{
+	return (struct rp_window_progress){
+		/* acquire: pairs with the releases in prober_end() and responder_turn() */
+		{atomic_load_explicit(&dev->prober.settled_until, memory_order_acquire)},
+		atomic_load_explicit(&dev->responder.rows_until, memory_order_acquire),
+	};
+}
+
 static void
-turn_windows(struct agent *agent, struct agent_device *d)
+turn_windows(struct agent *agent, struct agent_device *d, const struct rp_window_progress *progress)
 {
 	struct closing c = {agent, d};
 	struct rp_tsc now = rp_host_now(&agent->clock);
@@ -218,7 +229,7 @@ turn_windows(struct agent *agent, struct agent_device *d)
 	/* relaxed: the responder may see the change a turn later */
 	atomic_store_explicit(
 		&d->dev.responder.window, rp_windows_turn(d->windows, now), memory_order_relaxed);
-	rp_windows_close(d->windows, now, on_window, &c);
+	rp_windows_close(d->windows, now, progress, on_window, &c);
 }
 
 /* ---- life ---- */
@@ -253,9 +264,11 @@ turn(struct agent *agent)
 	int64_t now = agent_mono_ms();
 
 	for (uint32_t i = 0; i < agent->n_devices; i++) {
+		struct rp_window_progress progress = read_progress(&agent->device[i].dev);
+
 		drain_results(&agent->device[i]);
 		drain_wants(&agent->device[i]);
-		turn_windows(agent, &agent->device[i]);
+		turn_windows(agent, &agent->device[i], &progress);
 		if (agent->session.state == SESSION_REGISTERED)
 			targets_rotate(
 				&agent->device[i].targets, agent_controller_ms(agent) / 1000);

@@ -82,6 +82,7 @@ struct prober_role {
 	struct rp_tsc drained_at;
 	struct rp_tsc published_at;
 	_Atomic uint64_t results_dropped; /* prober: rw, control: ro */
+	_Atomic uint64_t settled_until;   /* prober: rw, control: ro; ticks */
 	struct rp_results out;
 	struct rp_outbox box;
 	struct snap snap; /* struct rp_prober_stats */
@@ -97,6 +98,7 @@ struct responder_role {
 	_Atomic bool stop_sending; /* control: rw: give up what the transport does not take */
 	struct rp_tsc published_at;
 	_Atomic uint64_t events_dropped; /* responder: rw, control: ro */
+	_Atomic uint64_t rows_until;     /* responder: rw, control: ro; window id */
 	struct rp_outbox box;
 	struct rp_wants want;
 	struct snap snap; /* struct rp_responder_stats */

@@ -146,6 +146,10 @@ prober_end(struct prober_role *role, struct rp_tsc now)
 		rp_prober_taken(role->prober, &role->box, sent, &role->out);
 		flush_results(role);
 	}
+	/* release: whoever sees it finds the results in the ring; what is kept is not settled */
+	if (rp_likely(role->out.n == 0))
+		atomic_store_explicit(&role->settled_until,
+			rp_prober_settled_until(role->prober, now).ticks, memory_order_release);
 	return role->box.n;
 }
 
@@ -238,6 +242,10 @@ responder_turn(struct responder_role *role, struct rp_tsc now)
 	n += role->box.n;
 	flush_acks(role);
 	flush_wants(role);
+	/* release: whoever sees it finds the rows in the ring */
+	if (rp_likely(role->want.n == 0))
+		atomic_store_explicit(&role->rows_until, rp_responder_rows_until(role->responder),
+			memory_order_release);
 	return n;
 }
 

@@ -680,6 +680,14 @@ rp_prober_next_due(const struct rp_prober *prober, struct rp_tsc *ret_due)
 	return rp_pacer_next(prober->pacer, ret_due);
 }
 
+struct rp_tsc
+rp_prober_settled_until(const struct rp_prober *prober, struct rp_tsc now)
+{
+	if (prober->next == prober->head)
+		return now;
+	return prober->slot[prober->next & prober->mask].at.t1;
+}
+
 bool
 rp_prober_is_idle(const struct rp_prober *prober)
 {

@@ -13,7 +13,8 @@
 #define NONE          UINT32_MAX
 #define RECLAIM_NS    RP_NS_PER_S          /* a completion that takes longer never comes */
 #define BUCKET_NS     (100 * RP_NS_PER_MS) /* the rate limit's burst: a tenth of a second */
-#define SWEEP         8                    /* table entries looked at per turn */
+#define SWEEP         8                    /* answers looked at per turn */
+#define ROW_SWEEP     64                   /* sources looked at per turn, after a window's end */
 
 enum source_state {
 	SOURCE_FREE,
@@ -71,6 +72,9 @@ struct rp_responder {
 	struct parked *parked;
 	uint32_t free_parked;
 	uint32_t park_cursor, answer_cursor, source_cursor;
+	uint64_t sweep_window; /* the sources are being swept for */
+	uint32_t sweep_left;
+	uint64_t rows_until;
 	uint64_t hash_seed;
 	/* token bucket in host ticks: a probe costs one period */
 	uint64_t period_ticks, bucket_ticks;
@@ -561,6 +565,25 @@ tick_parked(struct rp_responder *r, struct rp_tsc now, struct rp_outbox *box)
 	}
 }
 
+/* Rows of sources that stay silent in the new window. */
+static void
+sweep_rows(struct rp_responder *r, uint64_t window, struct rp_wants *wants)
+{
+	if (r->sweep_window != window) {
+		r->sweep_window = window;
+		r->sweep_left = r->conf.max_sources;
+	}
+	for (int n = 0; n < ROW_SWEEP && r->sweep_left > 0 && wants->n < RP_WANTS_MAX / 2; n++) {
+		struct source *s = &r->source[r->source_cursor++ & (r->conf.max_sources - 1)];
+
+		if (s->state != SOURCE_FREE)
+			enter_window(s, window, wants);
+		r->sweep_left--;
+	}
+	if (r->sweep_left == 0)
+		r->rows_until = window;
+}
+
 void
 rp_responder_tick(struct rp_responder *responder, struct rp_tsc now, uint64_t window,
 	struct rp_outbox *box, struct rp_wants *wants)
@@ -577,12 +600,7 @@ rp_responder_tick(struct rp_responder *responder, struct rp_tsc now, uint64_t wi
 			free_answer(r, slot);
 		}
 	}
-	for (int n = 0; n < SWEEP && wants->n < RP_WANTS_MAX / 2; n++) {
-		struct source *s = &r->source[r->source_cursor++ & (r->conf.max_sources - 1)];
-
-		if (s->state != SOURCE_FREE)
-			enter_window(s, window, wants);
-	}
+	sweep_rows(r, window, wants);
 }
 
 int
@@ -697,6 +715,12 @@ const struct rp_responder_stats *
 rp_responder_stats(const struct rp_responder *responder)
 {
 	return &responder->stats;
+}
+
+uint64_t
+rp_responder_rows_until(const struct rp_responder *responder)
+{
+	return responder->rows_until;
 }
 
 bool

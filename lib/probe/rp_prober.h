@@ -220,6 +220,12 @@ void rp_prober_taken(struct rp_prober *prober, const struct rp_outbox *box, uint
 /** When the next probe is due, for sleeping. @return false: nothing is scheduled */
 bool rp_prober_next_due(const struct rp_prober *prober, struct rp_tsc *ret_due);
 
+/**
+ * Every probe sent before this has its final state, and its result is in what was
+ * handed out: @p now when nothing is in flight.
+ */
+struct rp_tsc rp_prober_settled_until(const struct rp_prober *prober, struct rp_tsc now);
+
 /** Anything in flight, or settled less than another timeout ago? */
 bool rp_prober_is_idle(const struct rp_prober *prober);
 

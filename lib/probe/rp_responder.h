@@ -151,6 +151,9 @@ void rp_responder_dropped(struct rp_responder *responder, const struct rp_tx *tx
 
 const struct rp_responder_stats *rp_responder_stats(const struct rp_responder *responder);
 
+/** All rows of windows below this one have been handed out. */
+uint64_t rp_responder_rows_until(const struct rp_responder *responder);
+
 /** Nothing in flight and nothing parked. */
 bool rp_responder_is_idle(const struct rp_responder *responder);
 

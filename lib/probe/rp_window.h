@@ -6,7 +6,8 @@
 /**
  * @file rp_window.h
  * Reporting windows: results booked by the send time of their probe, closed two
- * timeouts after the window's end, when every probe of it has its final state.
+ * timeouts after the window's end, when every probe of it has its final state: the
+ * lcores say so, because a host that was stopped for a while catches up in any order.
  *
  * Boundaries lie at multiples of the window length on the controller's clock. They
  * live in host ticks, so a step of any wall clock moves no result: the mapping is
@@ -91,11 +92,19 @@ void rp_windows_book_source(struct rp_windows *windows, const struct rp_want *ro
 
 typedef void (*rp_window_fn)(void *arg, const struct rp_window *window);
 
+/** How far the lcores have come. Read before the rings are drained. */
+struct rp_window_progress {
+	struct rp_tsc settled_until; /* rp_prober_settled_until() */
+	uint64_t rows_until;         /* rp_responder_rows_until() */
+};
+
 /**
- * Hand every window whose end lies two timeouts and a half second (for the
- * responder's rows) before @p now to @p fn, oldest first, and release it.
+ * Hand every window that is complete to @p fn, oldest first, and release it: its end
+ * lies two timeouts and a half second before @p now (for late answers and the
+ * responder's rows), and @p progress has passed it.
  */
-void rp_windows_close(struct rp_windows *windows, struct rp_tsc now, rp_window_fn fn, void *arg);
+void rp_windows_close(struct rp_windows *windows, struct rp_tsc now,
+	const struct rp_window_progress *progress, rp_window_fn fn, void *arg);
 
 /** Shutdown: hand over everything, the running window cut at @p now included. */
 void rp_windows_flush(struct rp_windows *windows, struct rp_tsc now, rp_window_fn fn, void *arg);

@@ -314,13 +314,21 @@ close_oldest(struct rp_windows *w, rp_window_fn fn, void *arg)
 	window_free(win);
 }
 
+static bool
+is_complete(const struct rp_windows *w, const struct rp_window *win, struct rp_tsc now,
+	const struct rp_window_progress *progress)
+{
+	return rp_tsc_since(win->end, now) > w->keep_ticks &&
+		!rp_tsc_before(progress->settled_until, win->end) && win->id < progress->rows_until;
+}
+
 void
-rp_windows_close(struct rp_windows *windows, struct rp_tsc now, rp_window_fn fn, void *arg)
+rp_windows_close(struct rp_windows *windows, struct rp_tsc now,
+	const struct rp_window_progress *progress, rp_window_fn fn, void *arg)
 {
 	rp_windows_turn(windows, now);
 	/* The running window stays, whatever its length. */
-	while (windows->n_open > 1 &&
-		rp_tsc_since(windows->open[0]->end, now) > windows->keep_ticks)
+	while (windows->n_open > 1 && is_complete(windows, windows->open[0], now, progress))
 		close_oldest(windows, fn, arg);
 }
 

@@ -9,6 +9,7 @@
 #define MS 1000000u /* host ticks: 1 GHz */
 
 static struct rp_windows *w;
+static const struct rp_window_progress all = {{INT64_MAX}, UINT64_MAX};
 
 static void
 open_at(int64_t now_ms)
@@ -84,15 +85,15 @@ book__by_send_time__not_by_the_time_it_settled(void)
 	rp_windows_book(w, &r);
 	r = settled(7000, 1, RP_STATE_LOST);
 	rp_windows_book(w, &r);
-	rp_windows_close(w, at(8499), on_window, &c);
+	rp_windows_close(w, at(8499), &all, on_window, &c);
 	UT_EQ(c.n, 0);
-	rp_windows_close(w, at(8501), on_window, &c);
+	rp_windows_close(w, at(8501), &all, on_window, &c);
 	UT_EQ(c.n, 1);
 	UT_EQ(c.start_ms[0], 100003000);
 	UT_EQ(c.ms[0], 7000);
 	UT_EQ(c.ok[0], 1);
 	UT_EQ(c.lost[0], 0);
-	rp_windows_close(w, at(18600), on_window, &c);
+	rp_windows_close(w, at(18600), &all, on_window, &c);
 	UT_EQ(c.n, 2);
 	UT_EQ(c.start_ms[1], 100010000);
 	UT_EQ(c.ms[1], 10000);
@@ -100,6 +101,29 @@ book__by_send_time__not_by_the_time_it_settled(void)
 	r = settled(6999, 1, RP_STATE_OK);
 	rp_windows_book(w, &r);
 	UT_EQ(rp_windows_stats(w)->too_late, 1);
+	rp_windows_destroy(w);
+}
+
+static void
+close__lcores_that_lag__are_waited_for(void)
+{
+	struct rp_window_progress progress = all;
+	struct closed c = {0};
+
+	open_at(100000000);
+	rp_windows_turn(w, at(10000));
+	/* Much later, but the prober was stopped with a probe of this window in flight. */
+	progress.settled_until = at(9999);
+	rp_windows_close(w, at(12000), &progress, on_window, &c);
+	UT_EQ(c.n, 0);
+	progress = all;
+	progress.rows_until = 0; /* and the responder with its rows */
+	rp_windows_close(w, at(12000), &progress, on_window, &c);
+	UT_EQ(c.n, 0);
+	progress.rows_until = 1;
+	progress.settled_until = at(10000);
+	rp_windows_close(w, at(12000), &progress, on_window, &c);
+	UT_EQ(c.n, 1);
 	rp_windows_destroy(w);
 }
 
@@ -153,7 +177,7 @@ book_source__by_window_id__late_rows_counted(void)
 	row.window = 99;
 	rp_windows_book_source(w, &row);
 	UT_EQ(rp_windows_stats(w)->too_late, 1);
-	rp_windows_close(w, at(11600), on_window, &c);
+	rp_windows_close(w, at(11600), &all, on_window, &c);
 	UT_EQ(c.n, 1);
 	UT_EQ(c.received[0], 7);
 	rp_windows_destroy(w);
@@ -168,7 +192,7 @@ adjust__small_error__slewed_by_at_most_a_percent(void)
 	rp_windows_turn(w, at(10000));
 	/* The controller's clock is 250 ms ahead of what we thought. */
 	rp_windows_adjust(w, at(15000), 100015250);
-	rp_windows_close(w, at(80000), on_window, &c);
+	rp_windows_close(w, at(80000), &all, on_window, &c);
 	UT_EQ(c.start_ms[0], 100000000);
 	UT_EQ(c.ms[0], 10000);
 	UT_EQ(c.ms[1], 10000); /* was open already */
@@ -188,7 +212,7 @@ adjust__a_jump__realigns_with_one_odd_window(void)
 
 	open_at(100000000);
 	rp_windows_adjust(w, at(5000), 200003000); /* shows 200008000 at the window's end */
-	rp_windows_close(w, at(60000), on_window, &c);
+	rp_windows_close(w, at(60000), &all, on_window, &c);
 	UT_EQ(c.ms[0], 10000);
 	UT_EQ(c.start_ms[1], 200008000);
 	UT_EQ(c.ms[1], 2000);
@@ -216,7 +240,7 @@ windows__ticks_never_overlap_nor_leave_a_gap(void)
 		booked++;
 		c.n = 0;
 		memset(&c, 0, sizeof(c));
-		rp_windows_close(w, at(ms), on_window, &c);
+		rp_windows_close(w, at(ms), &all, on_window, &c);
 		for (uint32_t i = 0; i < c.n; i++)
 			seen += c.ok[i];
 	}
@@ -250,6 +274,7 @@ create__limits__refused(void)
 
 static const struct ut_test tests[] = {
 	UT(book__by_send_time__not_by_the_time_it_settled),
+	UT(close__lcores_that_lag__are_waited_for),
 	UT(book__every_kind__in_its_place),
 	UT(book_source__by_window_id__late_rows_counted),
 	UT(adjust__small_error__slewed_by_at_most_a_percent),
