@@ -35,6 +35,7 @@ struct agent_device {
 	char etag[RP_API_ETAG_MAX];        /* of the pinglist in use */
 	char wanted_etag[RP_API_ETAG_MAX]; /* as the controller announced it */
 	bool fetching;
+	bool link_down;
 	int64_t next_fetch_ms;
 	uint32_t fetch_backoff_ms;
 	struct rp_gid last_probed_by; /* the source whose first probe was seen last */
@@ -54,6 +55,7 @@ struct agent {
 	struct spool spool;
 	int64_t next_summary_ms;
 	int64_t next_refine_ms;
+	int64_t next_link_ms;
 };
 
 /** Milliseconds of CLOCK_MONOTONIC: timers of the control thread. */

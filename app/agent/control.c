@@ -15,6 +15,7 @@
 #define TURN_MS     10
 #define SUMMARY_MS  60000
 #define REFINE_MS   10000
+#define LINK_MS     500
 #define DRAIN_BATCH 256
 #define STOP_MS     4000 /* of the 5 s that a clean stop may take */
 
@@ -258,6 +259,27 @@ log_summary(struct agent *agent)
 	}
 }
 
+/* While a driver says down, its sends end as local errors and not as loss. */
+static void
+look_at_links(struct agent *agent)
+{
+	for (uint32_t i = 0; i < agent->n_devices; i++) {
+		struct agent_device *d = &agent->device[i];
+		bool up = rp_port_link_up(d->dev.port);
+
+		if (up == !d->link_down)
+			continue;
+		d->link_down = !up;
+		if (up)
+			rp_info("%s: link is up", d->dev.plan->name);
+		else
+			rp_warn("%s: link is down, its probes end as send errors",
+				d->dev.plan->name);
+		/* The controller hears of it with a heartbeat at once. */
+		agent->session.next_register_ms = agent_mono_ms();
+	}
+}
+
 static void
 turn(struct agent *agent)
 {
@@ -278,6 +300,10 @@ turn(struct agent *agent)
 		if (agent->next_summary_ms != 0)
 			log_summary(agent);
 		agent->next_summary_ms = now + SUMMARY_MS;
+	}
+	if (now >= agent->next_link_ms) {
+		look_at_links(agent);
+		agent->next_link_ms = now + LINK_MS;
 	}
 	if (now >= agent->next_refine_ms) {
 		rp_host_clock_refine(&agent->clock);

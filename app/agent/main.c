@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_launch.h>
@@ -18,6 +19,8 @@
 #include "telemetry.h"
 
 #define RP_LOG_COMPONENT "agent"
+
+#define OPEN_WAIT_MS 10000
 
 /* One line on stderr that names problem and fix, and the exit code. */
 static int
@@ -163,6 +166,26 @@ place_roles(struct agent *agent)
 	}
 }
 
+/* A memif client may come before its server. */
+static int
+open_patiently(struct device *dev, const struct device_env *env,
+	const struct preflight_device *plan, char *why)
+{
+	const struct timespec nap = {0, 100 * 1000000};
+	int64_t deadline = agent_mono_ms() + OPEN_WAIT_MS;
+	bool said = false;
+	int rc;
+
+	while ((rc = device_open(dev, env, plan, why)) == -EAGAIN && stop_requested() == 0 &&
+		agent_mono_ms() < deadline) {
+		if (!said)
+			rp_info("%s; trying for %d s", why, OPEN_WAIT_MS / 1000);
+		said = true;
+		nanosleep(&nap, NULL);
+	}
+	return rc;
+}
+
 static int
 open_devices(struct agent *agent, char *why)
 {
@@ -185,7 +208,7 @@ open_devices(struct agent *agent, char *why)
 	memset(agent->worker, 0, PLACE_LCORES_MAX * sizeof(*agent->worker));
 	for (uint32_t i = 0; i < agent->preflight.n_devices; i++) {
 		struct agent_device *d = &agent->device[i];
-		int rc = device_open(&d->dev, &env, &agent->preflight.device[i], why);
+		int rc = open_patiently(&d->dev, &env, &agent->preflight.device[i], why);
 
 		if (rc != 0)
 			return rc;

@@ -372,7 +372,8 @@ on_late_ack(struct rp_prober *p, struct slot *s, struct rp_results *out)
 		return;
 	if ((s->flags & LATE) == 0) {
 		s->flags |= LATE;
-		count_extra(p, s, RP_EXTRA_LATE, out);
+		count_extra(p, s,
+			s->state == RP_STATE_ACK2_LOST ? RP_EXTRA_LATE_ACK2 : RP_EXTRA_LATE, out);
 	}
 	if ((s->flags & COMPLETE) == COMPLETE) {
 		struct rp_result *r = result_of(p, s, out, RP_RESULT_LATE);

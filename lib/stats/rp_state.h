@@ -38,12 +38,17 @@ enum rp_state {
 	RP_STATE_N,
 };
 
-/* Counters beside the states; they change no final state. Append only. */
+/*
+ * Counters beside the states; they change no final state. Append only.
+ * late is of probes that count against the fabric and so can be taken off again;
+ * late_ack2 is of ack2_lost, which only the responder's row makes a loss.
+ */
 #define RP_EXTRAS(X)                                                                               \
 	X(LATE, "late")                                                                            \
 	X(DUPLICATE, "duplicate")                                                                  \
 	X(REORDERED, "reordered")                                                                  \
-	X(IMPRECISE, "imprecise")
+	X(IMPRECISE, "imprecise")                                                                  \
+	X(LATE_ACK2, "late_ack2")
 
 enum rp_extra {
 #define X(sym, column) RP_EXTRA_##sym,

@@ -87,6 +87,9 @@ life__random_loss_delay_duplicates_and_order__equation_holds_and_all_settle(void
 	UT_TRUE(state(RP_STATE_ACK1_LOST) > 10);
 	UT_TRUE(state(RP_STATE_ACK2_LOST) > 10);
 	UT_TRUE(extra(RP_EXTRA_LATE) > 100);
+	UT_TRUE(extra(RP_EXTRA_LATE_ACK2) > 10);
+	UT_TRUE(extra(RP_EXTRA_LATE) <= state(RP_STATE_LOST) + state(RP_STATE_ACK1_LOST));
+	UT_TRUE(extra(RP_EXTRA_LATE_ACK2) <= state(RP_STATE_ACK2_LOST));
 	UT_TRUE(extra(RP_EXTRA_DUPLICATE) > 10);
 	UT_TRUE(extra(RP_EXTRA_REORDERED) > 10);
 	UT_EQ(state(RP_STATE_SUSPENDED), 0);

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(TOP, "tools", "lib"))
 sys.dont_write_bytecode = True
 
 from cases import Cases, expect  # noqa: E402
-from mesh import STATES, Mesh  # noqa: E402
+from mesh import STATES, Mesh, run  # noqa: E402
 
 FABRIC = ("lost", "ack1_lost", "ack2_lost")
 
@@ -57,7 +57,7 @@ class FaultCases(Cases):
     def case_all_faults_at_once(self):
         got = self.impaired(10, "ab.probe.drop=9", "ba.ack1.dup=5", "ba.ack2.late=7:700", "ba.any.swap=11")
         expect(got["attempted"] > 900, got)
-        for name in ("ok", "lost", "ack2_lost", "late", "duplicate", "reordered"):
+        for name in ("ok", "lost", "ack2_lost", "late_ack2", "duplicate", "reordered"):
             expect(got[name] > 10, f"{name}: {got}")
         expect(got["suspended"] == 0 and got["send_error"] == 0, got)
 
@@ -73,9 +73,18 @@ class FaultCases(Cases):
         got = self.impaired(4, "ab.probe.drop=4")
         expect(got["lost"] > 50 and got["ack1_lost"] == 0 and got["ack2_lost"] == 0, got)
 
+    def case_link_down_is_local(self):
+        """A port without link: send errors, no loss; back with the link."""
+        self.mesh.repair(self.host)
+        time.sleep(2)
+        run("ip", "-n", self.mesh.net, "link", "set", f"p{self.host.index}", "down")
+        time.sleep(1.5)
+        got = self.scrape(3)
+        run("ip", "-n", self.mesh.net, "link", "set", f"p{self.host.index}", "up")
+        expect(got["send_error"] > 250 and all(got[s] == 0 for s in FABRIC), got)
+
     def case_repaired(self):
         """Nothing of it stays."""
-        self.mesh.repair(self.host)
         time.sleep(2)
         got = self.scrape(3)
         expect(got["ok"] > 250 and all(got[s] == 0 for s in FABRIC), got)

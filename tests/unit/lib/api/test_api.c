@@ -519,7 +519,7 @@ report__wrong_type_or_range__names_the_field(void)
 		"{\"v\":1,\"agent_id\":\"a\",\"boot_id\":\"b\",\"report_seq\":3,\"part\":0,"
 		"\"parts\":2,\"gid\":\"10.0.0.1\",\"window_start_ms\":1000,\"window_ms\":10000,"
 		"\"peers\":[{\"gid\":\"10.0.0.2\",\"qpn\":17,\"generation\":5}],"
-		"\"rows\":[[0,1,2,10,11,12,13,14,15,16,17,20,21,22,23,"
+		"\"rows\":[[0,1,2,10,11,12,13,14,15,16,17,20,21,22,23,24,"
 		"[150,900,1,2,[[60,3],[70,4]]],[],[],[]]],\"responder_rows\":[[0,31,32,33,34]],"
 		"\"local\":{\"ring_drops\":41,\"rx_no_buffer\":42,\"schedule_skipped\":43,"
 		"\"cpu_ratio\":0.5,\"throttle\":1}}";
@@ -554,6 +554,7 @@ report__wrong_type_or_range__names_the_field(void)
 		{",21,", ",-1,", "rows[0].duplicate"},
 		{",22,", ",-1,", "rows[0].reordered"},
 		{",23,", ",-1,", "rows[0].imprecise"},
+		{",24,", ",-1,", "rows[0].late_ack2"},
 		{"[150,", "[-1,", "rows[0].rtt.min_ns"},
 		{"[150,", "[901,", "rows[0].rtt.min_ns"},
 		{",900,", ",-1,", "rows[0].rtt.max_ns"},
@@ -613,8 +614,8 @@ row_columns__order__is_the_contract(void)
 {
 	static const char *const want[] = {"peer", "type", "stamps", "ok", "invalid", "lost",
 		"ack1_lost", "ack2_lost", "send_error", "unresolved", "suspended", "late",
-		"duplicate", "reordered", "imprecise", "rtt", "prober_delay", "responder_delay",
-		"late_rtt"};
+		"duplicate", "reordered", "imprecise", "late_ack2", "rtt", "prober_delay",
+		"responder_delay", "late_rtt"};
 	const char *const *got = rp_api_row_columns();
 
 	for (size_t i = 0; i < RP_ARRAY_LEN(want); i++)

@@ -32,7 +32,8 @@ rp_state_name__each_state__is_the_documented_column_and_reason(void)
 static void
 rp_extra_name__each_counter__is_the_documented_column(void)
 {
-	static const char *const want[] = {"late", "duplicate", "reordered", "imprecise"};
+	static const char *const want[] = {
+		"late", "duplicate", "reordered", "imprecise", "late_ack2"};
 
 	UT_EQ(RP_EXTRA_N, RP_ARRAY_LEN(want));
 	for (int i = 0; i < RP_EXTRA_N; i++)
@@ -107,6 +108,7 @@ rp_counts_fabric_loss__late_answers__are_no_loss(void)
 	c.state[RP_STATE_OK] = 90;
 	c.state[RP_STATE_LOST] = 10;
 	c.extra[RP_EXTRA_LATE] = 4;
+	c.extra[RP_EXTRA_LATE_ACK2] = 3; /* of probes that are no loss to begin with */
 	rp_counts_fabric_loss(&c, &lost, &of);
 	UT_EQ(lost, 6);
 	UT_EQ(of, 100);
