@@ -15,16 +15,6 @@
 #define FILES_WANTED 65536
 #define STOP_SEC     5
 
-static int
-print(struct rp_buf *text)
-{
-	int rc = fputs(rp_buf_text(text), stdout) == EOF || fflush(stdout) != 0 ? RP_EX_IO
-										: RP_EX_OK;
-
-	rp_buf_fini(text);
-	return rc;
-}
-
 /* Each connection is a descriptor. Not fatal: a service manager may forbid it. */
 static void
 raise_file_limit(void)
@@ -114,7 +104,8 @@ main(int argc, char **argv)
 		return result.exit_code;
 	}
 	if (rp_conf_print(&controller_program, result.action, "", &text)) {
-		rc = print(&text);
+		fputs(rp_buf_text(&text), stdout);
+		rp_buf_fini(&text);
 	} else if (result.action == RP_CONF_TEST) {
 		printf("configuration is valid%s%s\n", result.path[0] == '\0' ? "" : ": ",
 			result.path);
@@ -125,5 +116,5 @@ main(int argc, char **argv)
 		rc = run(&conf);
 	}
 	rp_opt_fini(controller_program.table, &conf);
-	return rc;
+	return rc == RP_EX_OK && fflush(stdout) != 0 ? RP_EX_IO : rc;
 }

@@ -386,6 +386,14 @@ def test_bad_configuration_exits_78_and_64():
     assert "stale_threshold_sec" in done.stderr
 
 
+def test_example_configuration_is_the_defaults():
+    path = os.path.join(os.path.dirname(DATA), "..", "config", "controller.cfg.example")
+    defaults = subprocess.run([CONTROLLER, "--print-defaults"], capture_output=True, text=True)
+    with open(path) as f:
+        eq(f.read(), defaults.stdout)
+    eq(subprocess.run([CONTROLLER, "-t", "-c", path], capture_output=True).returncode, 0)
+
+
 def test_missing_directory_is_an_io_error():
     done = subprocess.run([CONTROLLER, "--store", "sqlite:/nonexistent/x.db", "--agent-listen",
                            "127.0.0.1:0", "--ui-listen", "127.0.0.1:0"],
