@@ -55,7 +55,7 @@ add_row(struct table *t, bool loss, const struct rp_json_at *row, size_t n_tors)
 static int
 print(const struct ctl *ctl, const struct rp_json_at *root)
 {
-	static char head[TORS_MAX][8];
+	static char head[TORS_MAX][24];
 	const char *heads[TABLE_COLUMNS_MAX + 1] = {">", "SOURCE"};
 	struct rp_json_at tors, tor = {0}, rows, row = {0};
 	char metric[16], name[RP_API_NAME_MAX];
