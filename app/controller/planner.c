@@ -97,7 +97,7 @@ publish(struct controller *c, struct plan_ref *ref, const struct snapshot *s, in
 	c->plan = ref;
 	c->plan_version = s->version;
 	c->plan_active_until = s->active_until;
-	c->plan_not_before = now_ms + PLAN_REST * took_ns / 1000000;
+	c->plan_not_before = took_ns < SHORT_BUILD_NS ? 0 : now_ms + PLAN_REST * took_ns / 1000000;
 	c->plan_took_ns = took_ns;
 	c->plan_builds++;
 	c->plan_build_ns += (uint64_t)took_ns;

@@ -113,6 +113,7 @@ cmd_agents(struct ctl *ctl)
 	}
 	if (rc == 0 && !ctl->json)
 		rc = table_print(&t, ctl->color) == 0 ? CTL_EX_OK : CTL_EX_IO;
+	table_fini(&t);
 	rp_json_free(doc);
 	rp_buf_fini(&body);
 	return rc;

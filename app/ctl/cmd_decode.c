@@ -162,7 +162,9 @@ cmd_decode(struct ctl *ctl)
 			add_row(&t, &d);
 	}
 	rp_pcap_close(pcap);
-	if (!ctl->json && table_print(&t, ctl->color) != 0)
+	if (ctl->json)
+		table_fini(&t);
+	else if (table_print(&t, ctl->color) != 0)
 		return ctl_fail(CTL_EX_IO, "cannot write the table");
 	if (fflush(stdout) != 0)
 		return ctl_fail(CTL_EX_IO, "cannot write: %s", strerror(errno));

@@ -55,7 +55,7 @@ add_row(struct table *t, bool loss, const struct rp_json_at *row, size_t n_tors)
 static int
 print(const struct ctl *ctl, const struct rp_json_at *root)
 {
-	static char head[TORS_MAX][24];
+	char head[TORS_MAX][24];
 	const char *heads[TABLE_COLUMNS_MAX + 1] = {">", "SOURCE"};
 	struct rp_json_at tors, tor = {0}, rows, row = {0};
 	char metric[16], name[RP_API_NAME_MAX];
@@ -75,14 +75,18 @@ print(const struct ctl *ctl, const struct rp_json_at *root)
 		char number[16];
 
 		if (rp_json_string(&tor, NULL, RP_JSON_REQUIRED, name, sizeof(name)) != 0)
-			return -1;
+			goto release;
 		snprintf(number, sizeof(number), "%zu", i);
 		table_add(&t, number);
 		table_add(&t, name);
 		if (add_row(&t, strcmp(metric, "loss") == 0, &row, n_tors) != 0)
-			return -1;
+			goto release;
 	}
 	return table_print(&t, ctl->color);
+
+release:
+	table_fini(&t);
+	return -1;
 }
 
 int

@@ -98,9 +98,12 @@ print(const struct ctl *ctl, const struct rp_json_at *root)
 		count(root, "omitted", &omitted) != 0)
 		return -1;
 	table_init(&t, heads);
-	while (rp_json_next(&list, &path))
-		if (add_path(&t, &path) != 0)
+	while (rp_json_next(&list, &path)) {
+		if (add_path(&t, &path) != 0) {
+			table_fini(&t);
 			return -1;
+		}
+	}
 	if (table_print(&t, ctl->color) != 0)
 		return rp_json_fail(root, NULL, "cannot be printed");
 	if (omitted > 0)

@@ -81,6 +81,15 @@ put_cell(const struct table_cell *cell, size_t room, bool right, bool last, bool
 	fputs(last ? "\n" : "  ", stdout);
 }
 
+void
+table_fini(struct table *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->cell[i].text);
+	free(t->cell);
+	*t = (struct table){0};
+}
+
 int
 table_print(struct table *t, bool color)
 {
@@ -99,10 +108,8 @@ table_print(struct table *t, bool color)
 		if (rc == 0)
 			put_cell(&t->cell[i], room[column], t->right[column],
 				column == t->n_columns - 1, color);
-		free(t->cell[i].text);
 	}
-	free(t->cell);
-	*t = (struct table){0};
+	table_fini(t);
 	if (rc == 0 && fflush(stdout) != 0)
 		rc = -EIO;
 	return rc;

@@ -49,4 +49,7 @@ void table_add_color(struct table *t, enum table_color color, const char *text);
 /** Write and release. @return 0, -ENOMEM, -EIO */
 int table_print(struct table *t, bool color);
 
+/** Release without writing. */
+void table_fini(struct table *t);
+
 #endif /* TABLE_H */

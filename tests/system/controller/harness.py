@@ -140,7 +140,7 @@ def now_ms():
 
 
 def row(peer=0, kind=0, stamps=1, ok=0, lost=0, rtt=()):
-    counts = [ok, 0, lost, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    counts = [ok, 0, lost] + 10 * [0]  # docs/api.md: eight states, five extras
     return [peer, kind, stamps, *counts, list(rtt), [], [], []]
 
 

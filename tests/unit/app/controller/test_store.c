@@ -202,7 +202,8 @@ agent__saved_and_loaded__is_the_same(void)
 	UT_OK(store_load_registry(store, &reg));
 	store_close(store);
 	a = registry_find(&reg, "a");
-	if (UT_TRUE(a != NULL)) {
+	UT_TRUE(a != NULL);
+	if (a != NULL) {
 		struct store_job *want = agent_job("a", "b1", 7, "fd00::1");
 
 		UT_STR(a->set.boot_id, "b1");

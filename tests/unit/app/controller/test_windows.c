@@ -38,6 +38,7 @@ static int
 note(const struct windows_path *path, void *arg RP_UNUSED)
 {
 	n_got++;
+	rp_shist_fini(&got.rtt);
 	got = *path;
 	got.rtt = got.prober = got.responder = got.late = (struct rp_shist){0};
 	return rp_shist_merge(&got.rtt, &path->rtt);
@@ -54,6 +55,13 @@ visit(int64_t from_ms, int64_t to_ms)
 }
 
 static void
+finish(void)
+{
+	rp_shist_fini(&got.rtt);
+	windows_fini(&w);
+}
+
+static void
 add__same_window_twice__merges(void)
 {
 	windows_init(&w, 10);
@@ -67,7 +75,7 @@ add__same_window_twice__merges(void)
 	UT_EQ_U(got.rtt.sum.min_ns, 2000);
 	UT_EQ_U(got.rtt.sum.max_ns, 4000);
 	UT_EQ(w.n_windows, 1);
-	windows_fini(&w);
+	finish();
 }
 
 static void
@@ -94,7 +102,7 @@ add__any_order__keeps_the_newest(void)
 	UT_EQ(got.last_ms, 200000);
 	UT_EQ(w.n_windows, 5);
 	UT_EQ(w.newest_ms, 190000);
-	windows_fini(&w);
+	finish();
 }
 
 static void
@@ -109,7 +117,7 @@ visit__bounds__are_from_inclusive_to_exclusive(void)
 	UT_EQ_U(got.n_windows, 2);
 	visit(5000, 9000);
 	UT_EQ(n_got, 0);
-	windows_fini(&w);
+	finish();
 }
 
 static void
@@ -131,7 +139,7 @@ visit__source_and_target__filter(void)
 	UT_OK(windows_visit(&w, &query, note, NULL));
 	UT_EQ(n_got, 1);
 	UT_STR(got.target.tor, "t2");
-	windows_fini(&w);
+	finish();
 }
 
 static void
@@ -145,7 +153,7 @@ visit__hardware_and_software_stamps__stay_apart(void)
 	UT_OK(windows_add(&w, &from, &to, 0, 10000, &row));
 	visit(0, INT64_MAX);
 	UT_EQ(n_got, 2);
-	windows_fini(&w);
+	finish();
 }
 
 static int
@@ -166,7 +174,7 @@ visit__callback_refuses__stops(void)
 	add("10.0.0.1", "10.0.0.3", 0, 1, 2000);
 	UT_EQ(windows_visit(&w, &query, refuse, &calls), -ECANCELED);
 	UT_EQ(calls, 1);
-	windows_fini(&w);
+	finish();
 }
 
 static void
@@ -183,7 +191,7 @@ expire__old_windows_and_empty_paths__leave(void)
 	UT_EQ_U(got.n_windows, 1);
 	windows_expire(&w, 5000);
 	UT_EQ(w.paths.n, 0);
-	windows_fini(&w);
+	finish();
 }
 
 static void
@@ -201,7 +209,7 @@ names__change_with_the_last_window(void)
 	UT_STR(got.source.host, "new-host");
 	UT_STR(got.source.tor, "new-tor");
 	rp_shist_fini(&got.rtt);
-	windows_fini(&w);
+	finish();
 }
 
 static const struct ut_test tests[] = {
