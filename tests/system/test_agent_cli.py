@@ -80,6 +80,17 @@ class CliCases(Cases):
             done = self.run("--check", "--config", path, env={"RPINGMESH_AGENT_TOR_ID": "from-env"})
             expect("tor_id     from-env" in done.stdout, done.stdout)
 
+    def case_example_file(self):
+        """The example of config/ is a configuration."""
+        with open(os.path.join(TOP, "config", "agent.cfg.example"), encoding="utf-8") as f:
+            text = f.read().replace("iface=eth1", "iface=lo")
+        with tempfile.NamedTemporaryFile("w", suffix=".cfg") as f:
+            f.write(text)
+            f.flush()
+            done = self.run("--check", "--config", f.name)
+        expect(done.returncode == 0, done.stderr)
+        expect("tor-a1" in done.stdout and "controller http://controller-2:8080" in done.stdout, done.stdout)
+
     def case_environment(self):
         self.refused([], 78, "unknown key RPINGMESH_AGENT_TOR, did you mean tor_id?", env={"RPINGMESH_AGENT_TOR": "x"})
 
