@@ -272,7 +272,8 @@ set_mac(struct sr_port *port, const struct rp_port_conf *conf, char *why)
 	else if (rte_eth_macaddr_get(port->port_id, &addr) != 0)
 		return fail(why, -EIO, "port %s: the ethdev has no MAC: set one", port->device);
 	if (!rte_is_valid_assigned_ether_addr(&addr))
-		return fail(why, -EINVAL, "port %s: its MAC is not a unicast one: set another with mac=",
+		return fail(why, -EINVAL,
+			"port %s: its MAC is not a unicast one: set another with mac=",
 			port->device);
 	memcpy(port->mac, addr.addr_bytes, 6);
 	return 0;
