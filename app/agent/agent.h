@@ -26,19 +26,22 @@
 #include "session.h"
 #include "targets.h"
 
+/** More than the windows that are open at a time. */
+#define AGENT_MARKS 32
+
 /** A device with what the control thread keeps for it. */
 struct agent_device {
 	struct device dev;
 	struct targets targets;
 	struct rp_windows *windows;
-	struct report_base base;           /* counters at the end of the last window */
-	char etag[RP_API_ETAG_MAX];        /* of the pinglist in use */
-	char wanted_etag[RP_API_ETAG_MAX]; /* as the controller announced it */
+	struct report_base mark[AGENT_MARKS]; /* when window id began, at id % AGENT_MARKS */
+	uint64_t window_id;                   /* the running one */
+	char etag[RP_API_ETAG_MAX];           /* of the pinglist in use */
+	char wanted_etag[RP_API_ETAG_MAX];    /* as the controller announced it */
 	bool fetching;
 	bool link_down;
 	int64_t next_fetch_ms;
 	uint32_t fetch_backoff_ms;
-	struct rp_gid last_probed_by; /* the source whose first probe was seen last */
 };
 
 struct agent {

@@ -89,7 +89,7 @@ static const struct rp_opt table[] = {
 	{"eal", RP_OPT_STRING, C(eal), "", NULL, 0, 1023,
 		.help = "EAL options, used when the command line has none"},
 	{"log_level", RP_OPT_ENUM, C(log_level), "info", NULL, 0, 0, level_words,
-		.reloadable = true, .help = "least level that is logged"},
+		.help = "least level that is logged"},
 	{"log_format", RP_OPT_ENUM, C(log_format), "auto", NULL, 0, 0, format_words,
 		.help = "text, json, or auto: text on a terminal"},
 	{NULL},
@@ -205,6 +205,8 @@ check(const void *any, char *why)
 	return *conf->roles == '\0' ? 0 : place_check(conf->roles, why);
 }
 
+static const char *const foreign[] = {"agent_listen", NULL};
+
 const struct rp_conf_program agent_program = {
 	.name = "rpingmesh-agent",
 	.summary = "measure the RoCE network from this host's RNICs",
@@ -214,6 +216,7 @@ const struct rp_conf_program agent_program = {
 	.table = table,
 	.extra = extra,
 	.renamed = renamed,
+	.foreign = foreign,
 	.check = check,
 };
 

@@ -27,6 +27,11 @@ struct agent_device_conf {
 	char *roles; /* "" = by rule */
 };
 
+enum agent_peers {
+	AGENT_PEERS_ANY,
+	AGENT_PEERS_REGISTERED,
+};
+
 enum agent_idle {
 	AGENT_IDLE_AUTO,
 	AGENT_IDLE_BUSY,
@@ -54,7 +59,7 @@ struct agent_conf {
 	bool analysis_report_enabled;
 	int64_t analysis_window_sec;
 	char *qkey;          /* "random" or a number */
-	int responder_peers; /* 0 any, 1 registered */
+	int responder_peers; /* enum agent_peers */
 	char *roles;
 	int idle; /* enum agent_idle */
 	char *eal;

@@ -57,12 +57,13 @@ log_probe(const struct agent_device *d, const struct rp_result *r)
 		(unsigned long long)r->at.t6.ticks);
 }
 
-static void
+/* @return everything that was there has been taken */
+static bool
 drain_results(struct agent_device *d)
 {
 	struct rp_result r[DRAIN_BATCH];
 	int64_t now = agent_mono_ms();
-	unsigned int n;
+	unsigned int n, budget = DEVICE_RESULT_RING;
 
 	do {
 		n = rte_ring_sc_dequeue_burst_elem(
@@ -72,7 +73,9 @@ drain_results(struct agent_device *d)
 			rp_windows_book(d->windows, &r[i]);
 			targets_on_result(&d->targets, &r[i], now);
 		}
-	} while (n == DRAIN_BATCH);
+		budget -= n;
+	} while (n == DRAIN_BATCH && budget >= DRAIN_BATCH);
+	return n < DRAIN_BATCH;
 }
 
 static void
@@ -83,17 +86,24 @@ answer_want(struct agent_device *d, const struct rp_want *want)
 
 	if (peers_get(&d->dev.peers, &want->gid, &peer) == 0)
 		answer.peer = peer;
-	/* The ring has room for two answers per question that can be under way. */
-	if (device_resolve(&d->dev, answer) != 0 && answer.peer != NULL)
-		peers_put(&d->dev.peers, answer.peer);
+	/* There is room: drain_wants() looked. */
+	device_resolve(&d->dev, answer);
 }
 
-static void
+/*
+ * Packets make wants, so they get a share of the turn and no more. @return everything
+ * that was there has been taken
+ */
+static bool
 drain_wants(struct agent_device *d)
 {
 	struct rp_want want;
 
-	while (rte_ring_sc_dequeue_elem(d->dev.responder.wants, &want, sizeof(want)) == 0) {
+	for (int budget = DEVICE_WANT_RING; budget > 0; budget--) {
+		if (!device_can_resolve(&d->dev))
+			return false;
+		if (rte_ring_sc_dequeue_elem(d->dev.responder.wants, &want, sizeof(want)) != 0)
+			return true;
 		switch ((enum rp_want_kind)want.kind) {
 		case RP_WANT_PEER:
 			answer_want(d, &want);
@@ -109,6 +119,7 @@ drain_wants(struct agent_device *d)
 			break;
 		}
 	}
+	return false;
 }
 
 /* ---- windows ---- */
@@ -146,7 +157,8 @@ static uint64_t
 ring_drops(struct device *dev)
 {
 	uint64_t n = atomic_load_explicit(&dev->prober.results_dropped, memory_order_relaxed) +
-		atomic_load_explicit(&dev->responder.events_dropped, memory_order_relaxed);
+		atomic_load_explicit(&dev->responder.events_dropped, memory_order_relaxed) +
+		atomic_load_explicit(&dev->prober.events_dropped, memory_order_relaxed);
 
 	for (int role = 0; role < RP_ROLE_N; role++)
 		n += atomic_load_explicit(&dev->cq.dropped[role], memory_order_relaxed);
@@ -173,41 +185,56 @@ read_base(const struct agent *agent, struct agent_device *d)
 struct closing {
 	struct agent *agent;
 	struct agent_device *device;
+	uint64_t seq;
 };
+
+static int
+push_part(void *arg, struct rp_buf *json)
+{
+	struct closing *c = arg;
+
+	spool_push(&c->agent->spool, json->data, json->len, c->seq);
+	*json = (struct rp_buf){0};
+	return 0;
+}
+
+/* What the host did wrong between the window's begin and the next one's. */
+static struct report_local
+local_of(const struct agent_device *d, const struct rp_window *window)
+{
+	const struct report_base *from = &d->mark[window->id % AGENT_MARKS];
+	const struct report_base *to = &d->mark[(window->id + 1) % AGENT_MARKS];
+	struct report_local local = {
+		.ring_drops = to->ring_drops - from->ring_drops,
+		.rx_no_buffer = to->rx_no_buffer - from->rx_no_buffer,
+		.schedule_skipped = to->schedule_skipped - from->schedule_skipped,
+	};
+
+	if (to->at_ticks > from->at_ticks)
+		local.cpu_ratio = (double)(to->busy_ticks - from->busy_ticks) /
+			(double)(to->at_ticks - from->at_ticks);
+	if (local.cpu_ratio > 1)
+		local.cpu_ratio = 1;
+	return local;
+}
 
 static void
 on_window(void *arg, const struct rp_window *window)
 {
 	struct closing *c = arg;
 	struct agent *agent = c->agent;
-	struct report_base now = read_base(agent, c->device), *base = &c->device->base;
 	struct report_id id = {agent->conf.agent_id, agent->session.boot_id};
-	struct report_local local = {
-		.ring_drops = now.ring_drops - base->ring_drops,
-		.rx_no_buffer = now.rx_no_buffer - base->rx_no_buffer,
-		.schedule_skipped = now.schedule_skipped - base->schedule_skipped,
-	};
-	struct rp_buf json = {0};
-	uint64_t seq;
+	struct report_local local = local_of(c->device, window);
 
-	if (now.at_ticks > base->at_ticks)
-		local.cpu_ratio = (double)(now.busy_ticks - base->busy_ticks) /
-			(double)(now.at_ticks - base->at_ticks);
-	if (local.cpu_ratio > 1)
-		local.cpu_ratio = 1;
-	*base = now;
 	if (!agent->conf.analysis_report_enabled || window->ms == 0)
 		return;
-	seq = agent->spool.next_seq++;
-	if (report_encode(&id, seq, window, &c->device->dev, &c->device->targets, &local, &json) !=
-		0) {
+	c->seq = agent->spool.next_seq++;
+	if (report_encode(&id, c->seq, window, &c->device->dev, &c->device->targets, &local,
+		    push_part, c) != 0) {
 		rp_log_rl(
 			RP_LOG_ERROR, "%s: out of memory for a report", c->device->dev.plan->name);
 		agent->spool.dropped++;
-		rp_buf_fini(&json);
-		return;
 	}
-	spool_push(&agent->spool, json.data, json.len, seq);
 }
 
 /* Before the rings are drained: what the lcores claim is in there. */
@@ -221,16 +248,31 @@ read_progress(struct device *dev)
 	};
 }
 
+/* The counters as they are now begin window @id, and end all since the last one. */
+static void
+enter_window(struct agent *agent, struct agent_device *d, uint64_t id)
+{
+	struct report_base now;
+
+	if (id == d->window_id)
+		return;
+	now = read_base(agent, d);
+	while (d->window_id < id)
+		d->mark[++d->window_id % AGENT_MARKS] = now;
+	/* relaxed: the responder may see the change a turn later */
+	atomic_store_explicit(&d->dev.responder.window, id, memory_order_relaxed);
+}
+
+/* @progress NULL: what the lcores claim is not all drained yet. */
 static void
 turn_windows(struct agent *agent, struct agent_device *d, const struct rp_window_progress *progress)
 {
-	struct closing c = {agent, d};
+	struct closing c = {.agent = agent, .device = d};
 	struct rp_tsc now = rp_host_now(&agent->clock);
 
-	/* relaxed: the responder may see the change a turn later */
-	atomic_store_explicit(
-		&d->dev.responder.window, rp_windows_turn(d->windows, now), memory_order_relaxed);
-	rp_windows_close(d->windows, now, progress, on_window, &c);
+	enter_window(agent, d, rp_windows_turn(d->windows, now));
+	if (progress != NULL)
+		rp_windows_close(d->windows, now, progress, on_window, &c);
 }
 
 /* ---- life ---- */
@@ -245,7 +287,7 @@ log_summary(struct agent *agent)
 
 		snap_read(&d->dev.prober.snap, &p, sizeof(p));
 		snap_read(&d->dev.responder.snap, &r, sizeof(r));
-		rp_info("%s: %u targets, %llu probes, %llu ok, %llu lost, %llu ack1_lost, %llu ack2_lost, %llu suspended, %llu send_error, %llu unresolved; answered %llu of %llu; %u reports wait",
+		rp_info("%s: %u targets, %llu probes, %llu ok, %llu lost, %llu ack1_lost, %llu ack2_lost, %llu suspended, %llu send_error, %llu unresolved; answered %llu of %llu; %u reports wait; clock error below %u ppb",
 			d->dev.plan->name, d->targets.n_used, (unsigned long long)p.attempted,
 			(unsigned long long)p.counts.state[RP_STATE_OK],
 			(unsigned long long)p.counts.state[RP_STATE_LOST],
@@ -255,7 +297,7 @@ log_summary(struct agent *agent)
 			(unsigned long long)p.counts.state[RP_STATE_SEND_ERROR],
 			(unsigned long long)p.counts.state[RP_STATE_UNRESOLVED],
 			(unsigned long long)r.ack2_sent, (unsigned long long)r.received,
-			agent->spool.n);
+			agent->spool.n, agent->clock.error_ppb);
 	}
 }
 
@@ -275,8 +317,9 @@ look_at_links(struct agent *agent)
 		else
 			rp_warn("%s: link is down, its probes end as send errors",
 				d->dev.plan->name);
-		/* The controller hears of it with a heartbeat at once. */
-		agent->session.next_register_ms = agent_mono_ms();
+		/* The controller hears of it at once, unless it is not to be had anyway. */
+		if (agent->session.backoff_ms == 0)
+			agent->session.next_register_ms = agent_mono_ms();
 	}
 }
 
@@ -288,9 +331,11 @@ turn(struct agent *agent)
 	for (uint32_t i = 0; i < agent->n_devices; i++) {
 		struct rp_window_progress progress = read_progress(&agent->device[i].dev);
 
-		drain_results(&agent->device[i]);
-		drain_wants(&agent->device[i]);
-		turn_windows(agent, &agent->device[i], &progress);
+		bool drained = drain_results(&agent->device[i]);
+
+		drained &= drain_wants(&agent->device[i]);
+		turn_windows(agent, &agent->device[i], drained ? &progress : NULL);
+		targets_retry(&agent->device[i].targets);
 		if (agent->session.state == SESSION_REGISTERED)
 			targets_rotate(
 				&agent->device[i].targets, agent_controller_ms(agent) / 1000);
@@ -321,6 +366,31 @@ all_retired(const struct agent *agent)
 	return true;
 }
 
+/* The responder's rows of the running window leave it when the next one begins. */
+static bool
+rows_are_out(const struct agent_device *d)
+{
+	return atomic_load_explicit(&d->dev.responder.rows_until, memory_order_acquire) >=
+		d->window_id;
+}
+
+static void
+flush_windows(struct agent *agent, int64_t deadline)
+{
+	for (uint32_t i = 0; i < agent->n_devices; i++) {
+		struct agent_device *d = &agent->device[i];
+		struct closing c = {.agent = agent, .device = d};
+
+		atomic_store(&d->dev.responder.stop_sending, true);
+		enter_window(agent, d, d->window_id + 1);
+		while (!rows_are_out(d) && agent_mono_ms() < deadline)
+			rp_http_client_poll(agent->http, 1);
+		drain_results(d);
+		drain_wants(d);
+		rp_windows_flush(d->windows, rp_host_now(&agent->clock), on_window, &c);
+	}
+}
+
 /*
  * From source to sink: probes stop, the controller hears of it, answers go on while
  * the last probes settle, then the last windows leave.
@@ -336,17 +406,8 @@ stop(struct agent *agent)
 	session_leave(agent);
 	while (agent_mono_ms() < deadline && (!all_retired(agent) || !session_has_left(agent)))
 		turn(agent);
-	for (uint32_t i = 0; i < agent->n_devices; i++) {
-		struct closing c = {agent, &agent->device[i]};
-
-		atomic_store(&agent->device[i].dev.responder.stop_sending, true);
-		drain_results(&agent->device[i]);
-		drain_wants(&agent->device[i]);
-		rp_windows_flush(
-			agent->device[i].windows, rp_host_now(&agent->clock), on_window, &c);
-	}
-	while (agent_mono_ms() < deadline && agent->session.failed_in_row == 0 &&
-		(agent->spool.sending || spool_head(&agent->spool) != NULL)) {
+	flush_windows(agent, deadline);
+	while (agent_mono_ms() < deadline && session_can_deliver(agent)) {
 		session_turn(agent);
 		rp_http_client_poll(agent->http, TURN_MS);
 	}
@@ -358,7 +419,7 @@ void
 control_init(struct agent *agent)
 {
 	for (uint32_t i = 0; i < agent->n_devices; i++)
-		agent->device[i].base = read_base(agent, &agent->device[i]);
+		agent->device[i].mark[0] = read_base(agent, &agent->device[i]);
 }
 
 int

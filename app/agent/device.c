@@ -163,7 +163,7 @@ open_machines(struct device *dev, const struct device_env *env, char *why)
 		.max_pps = (uint32_t)conf->responder_max_pps,
 		.tclass = (uint8_t)conf->traffic_class,
 		.sl = (uint8_t)conf->service_level,
-		.registered_only = conf->responder_peers == 1,
+		.registered_only = conf->responder_peers == AGENT_PEERS_REGISTERED,
 	};
 	int rc;
 
@@ -183,39 +183,39 @@ open_machines(struct device *dev, const struct device_env *env, char *why)
 }
 
 static int
-make_ring(const struct device *dev, const char *what, unsigned int size, unsigned int count,
+make_ring(const struct device_env *env, const char *what, unsigned int size, unsigned int count,
 	struct rte_ring **ret_ring)
 {
 	char name[RTE_RING_NAMESIZE];
 
-	/* Ring names are short; the port number keeps them apart. */
-	snprintf(name, sizeof(name), "rp_%s_%s", what, dev->plan->name);
+	/* Ring names are shorter than device names. */
+	snprintf(name, sizeof(name), "rp_%s_%u", what, env->index);
 	*ret_ring = rte_ring_create_elem(
 		name, size, count, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	return *ret_ring == NULL ? -ENOMEM : 0;
 }
 
 static int
-open_rings(struct device *dev, char *why)
+open_rings(struct device *dev, const struct device_env *env, char *why)
 {
 	const struct place_roles *at = &dev->plan->roles;
 	int rc = make_ring(
-		dev, "cmd", sizeof(struct command), DEVICE_COMMAND_RING, &dev->prober.commands);
+		env, "cmd", sizeof(struct command), DEVICE_COMMAND_RING, &dev->prober.commands);
 
 	if (rc == 0)
-		rc = make_ring(dev, "res", sizeof(struct rp_result), DEVICE_RESULT_RING,
+		rc = make_ring(env, "res", sizeof(struct rp_result), DEVICE_RESULT_RING,
 			&dev->prober.results);
 	if (rc == 0)
-		rc = make_ring(dev, "want", sizeof(struct rp_want), DEVICE_WANT_RING,
+		rc = make_ring(env, "want", sizeof(struct rp_want), DEVICE_WANT_RING,
 			&dev->responder.wants);
 	if (rc == 0)
-		rc = make_ring(dev, "slvd", sizeof(struct resolved), DEVICE_WANT_RING * 2,
+		rc = make_ring(env, "slvd", sizeof(struct resolved), DEVICE_WANT_RING * 2,
 			&dev->responder.resolved);
 	if (rc == 0 && at->lcore[PLACE_PROBER] != at->lcore[PLACE_CQ])
 		rc = make_ring(
-			dev, "pev", sizeof(struct rp_ev), DEVICE_EVENT_RING, &dev->prober.events);
+			env, "pev", sizeof(struct rp_ev), DEVICE_EVENT_RING, &dev->prober.events);
 	if (rc == 0 && at->lcore[PLACE_RESPONDER] != at->lcore[PLACE_CQ])
-		rc = make_ring(dev, "rev", sizeof(struct rp_ev), DEVICE_EVENT_RING,
+		rc = make_ring(env, "rev", sizeof(struct rp_ev), DEVICE_EVENT_RING,
 			&dev->responder.events);
 	if (rc != 0)
 		snprintf(why, RP_OPT_WHY_MAX,
@@ -238,7 +238,7 @@ device_open(struct device *dev, const struct device_env *env, const struct prefl
 	if (rc == 0)
 		rc = open_machines(dev, env, why);
 	if (rc == 0)
-		rc = open_rings(dev, why);
+		rc = open_rings(dev, env, why);
 	if (rc == 0 && peers_init(&dev->peers, dev->port) != 0)
 		rc = -ENOMEM;
 	if (rc != 0) {
@@ -274,6 +274,8 @@ device_close(struct device *dev)
 		dev->port->ops->close(dev->port);
 	rp_prober_destroy(dev->prober.prober);
 	rp_responder_destroy(dev->responder.responder);
+	free(atomic_load(&dev->responder.next_sources));
+	free(atomic_load(&dev->responder.old_sources));
 	rte_ring_free(dev->prober.commands);
 	rte_ring_free(dev->prober.results);
 	rte_ring_free(dev->prober.events);
@@ -297,4 +299,22 @@ device_resolve(struct device *dev, struct resolved resolved)
 	int rc = rte_ring_sp_enqueue_elem(dev->responder.resolved, &resolved, sizeof(resolved));
 
 	return rc == 0 ? 0 : -EAGAIN;
+}
+
+bool
+device_can_resolve(const struct device *dev)
+{
+	return rte_ring_free_count(dev->responder.resolved) > 0;
+}
+
+int
+device_allow(struct device *dev, struct source_set *set)
+{
+	struct source_set *none = NULL;
+
+	/* acq_rel: the set is complete before the responder can see it */
+	if (!atomic_compare_exchange_strong(&dev->responder.next_sources, &none, set))
+		return -EAGAIN;
+	free(atomic_exchange(&dev->responder.old_sources, NULL));
+	return 0;
 }

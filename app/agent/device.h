@@ -72,6 +72,12 @@ struct resolved {
 };
 static_assert(sizeof(struct resolved) == 32, "ring element");
 
+/** Who may probe us, with responder_peers = "registered". */
+struct source_set {
+	uint32_t n;
+	struct rp_gid gid[];
+};
+
 struct prober_role {
 	struct rp_prober *prober;
 	struct rp_qp *qp;
@@ -83,6 +89,8 @@ struct prober_role {
 	struct rp_tsc published_at;
 	_Atomic uint64_t results_dropped; /* prober: rw, control: ro */
 	_Atomic uint64_t settled_until;   /* prober: rw, control: ro; ticks */
+	_Atomic uint64_t events_dropped;  /* prober: rw, control: ro; no room for the results */
+	uint32_t remove_next; /* COMMAND_REMOVE_ALL: next slot; UINT32_MAX when none runs */
 	struct rp_results out;
 	struct rp_outbox box;
 	struct snap snap; /* struct rp_prober_stats */
@@ -97,8 +105,11 @@ struct responder_role {
 	_Atomic uint64_t window;   /* control: rw, responder: ro */
 	_Atomic bool stop_sending; /* control: rw: give up what the transport does not take */
 	struct rp_tsc published_at;
-	_Atomic uint64_t events_dropped; /* responder: rw, control: ro */
-	_Atomic uint64_t rows_until;     /* responder: rw, control: ro; window id */
+	bool carried;                              /* the box holds ACKs of an earlier turn */
+	_Atomic(struct source_set *) next_sources; /* control gives, responder takes */
+	_Atomic(struct source_set *) old_sources;  /* the way back, to be freed */
+	_Atomic uint64_t events_dropped;           /* responder: rw, control: ro */
+	_Atomic uint64_t rows_until;               /* responder: rw, control: ro; window id */
 	struct rp_outbox box;
 	struct rp_wants want;
 	struct snap snap; /* struct rp_responder_stats */
@@ -128,6 +139,7 @@ struct device {
 };
 
 struct device_env {
+	uint32_t index; /* of the device, for names that must be unique */
 	const struct agent_conf *conf;
 	const struct rp_host_clock *clock;
 };
@@ -144,5 +156,10 @@ void device_close(struct device *dev);
 /* Hand over; control thread. @return 0, -EAGAIN (ring full) */
 int device_command(struct device *dev, struct command command);
 int device_resolve(struct device *dev, struct resolved resolved);
+/** Room for another device_resolve(). */
+bool device_can_resolve(const struct device *dev);
+
+/** Replace the set of registered sources; takes @p set. @return 0, -EAGAIN (keep it) */
+int device_allow(struct device *dev, struct source_set *set);
 
 #endif /* DEVICE_H */

@@ -189,7 +189,7 @@ open_patiently(struct device *dev, const struct device_env *env,
 static int
 open_devices(struct agent *agent, char *why)
 {
-	struct device_env env = {&agent->conf, &agent->clock};
+	struct device_env env = {.conf = &agent->conf, .clock = &agent->clock};
 	struct rp_windows_conf windows = {
 		.host = agent->clock.rate,
 		.window_ms = (uint32_t)agent->conf.analysis_window_sec * 1000,
@@ -208,7 +208,10 @@ open_devices(struct agent *agent, char *why)
 	memset(agent->worker, 0, PLACE_LCORES_MAX * sizeof(*agent->worker));
 	for (uint32_t i = 0; i < agent->preflight.n_devices; i++) {
 		struct agent_device *d = &agent->device[i];
-		int rc = open_patiently(&d->dev, &env, &agent->preflight.device[i], why);
+		int rc;
+
+		env.index = i;
+		rc = open_patiently(&d->dev, &env, &agent->preflight.device[i], why);
 
 		if (rc != 0)
 			return rc;

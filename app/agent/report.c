@@ -47,15 +47,86 @@ fill_source(struct rp_api_report *msg, const struct rp_window_source *from)
 	};
 }
 
+/* Text of a bucket, a row without them, and a responder row, each with its peer: upper ends. */
+#define BUCKET_BYTES 11
+#define ROW_BYTES    420
+#define SOURCE_BYTES 160
+
+static size_t
+row_bytes(const struct rp_window_row *row)
+{
+	return ROW_BYTES +
+		BUCKET_BYTES *
+		((size_t)row->rtt.n + row->prober.n + row->responder.n + row->late.n);
+}
+
+/* Where one part ends: rows below row, sources below source. */
+struct cut {
+	size_t row;
+	size_t source;
+};
+
+static struct cut
+next_cut(const struct rp_window *window, struct cut from)
+{
+	size_t bytes = 0;
+
+	while (from.row < window->n_rows && bytes < REPORT_PART_BYTES)
+		bytes += row_bytes(&window->row[from.row++]);
+	while (from.row == window->n_rows && from.source < window->n_sources &&
+		bytes < REPORT_PART_BYTES) {
+		bytes += SOURCE_BYTES;
+		from.source++;
+	}
+	return from;
+}
+
+static uint32_t
+count_parts(const struct rp_window *window)
+{
+	struct cut at = {0, 0};
+	uint32_t parts = 0;
+
+	do {
+		at = next_cut(window, at);
+		parts++;
+	} while (at.row < window->n_rows || at.source < window->n_sources);
+	return parts;
+}
+
+static int
+encode_part(struct rp_api_report *msg, const struct rp_window *window,
+	const struct targets *targets, struct cut from, struct cut to, struct rp_buf *out)
+{
+	size_t rows = to.row - from.row, sources = to.source - from.source;
+	int rc = -ENOMEM;
+
+	msg->n_peers = msg->n_rows = msg->n_responder_rows = 0;
+	msg->peer = calloc(rows + sources + 1, sizeof(*msg->peer));
+	msg->row = calloc(rows + 1, sizeof(*msg->row));
+	msg->responder_row = calloc(sources + 1, sizeof(*msg->responder_row));
+	if (msg->peer != NULL && msg->row != NULL && msg->responder_row != NULL) {
+		for (size_t i = from.row; i < to.row; i++)
+			fill_row(msg, msg->n_rows++, &window->row[i], targets);
+		for (size_t i = from.source; i < to.source; i++)
+			fill_source(msg, &window->source[i]);
+		rp_api_encode_report(msg, out);
+		rc = rp_buf_failed(out) ? -ENOMEM : 0;
+	}
+	free(msg->peer);
+	free(msg->row);
+	free(msg->responder_row);
+	return rc;
+}
+
 int
 report_encode(const struct report_id *id, uint64_t seq, const struct rp_window *window,
 	const struct device *dev, const struct targets *targets, const struct report_local *local,
-	struct rp_buf *out)
+	report_part_fn fn, void *arg)
 {
 	struct rp_api_report msg = {
 		.report_seq = seq,
-		.part = 0,
-		.parts = 1,
+		.parts = count_parts(window),
 		.gid = dev->port->gid,
 		.window_start_ms = window->start_ms,
 		.window_ms = window->ms,
@@ -68,24 +139,21 @@ report_encode(const struct report_id *id, uint64_t seq, const struct rp_window *
 				.throttle = 1,
 			},
 	};
-	int rc = -ENOMEM;
+	struct cut at = {0, 0};
+	int rc = 0;
 
 	snprintf(msg.agent_id, sizeof(msg.agent_id), "%s", id->agent_id);
 	snprintf(msg.boot_id, sizeof(msg.boot_id), "%s", id->boot_id);
-	msg.peer = calloc(window->n_rows + window->n_sources + 1, sizeof(*msg.peer));
-	msg.row = calloc(window->n_rows + 1, sizeof(*msg.row));
-	msg.responder_row = calloc(window->n_sources + 1, sizeof(*msg.responder_row));
-	if (msg.peer != NULL && msg.row != NULL && msg.responder_row != NULL) {
-		for (size_t i = 0; i < window->n_rows; i++)
-			fill_row(&msg, msg.n_rows++, &window->row[i], targets);
-		for (size_t i = 0; i < window->n_sources; i++)
-			fill_source(&msg, &window->source[i]);
-		rp_api_encode_report(&msg, out);
-		rc = rp_buf_failed(out) ? -ENOMEM : 0;
+	for (msg.part = 0; rc == 0 && msg.part < msg.parts; msg.part++) {
+		struct cut next = next_cut(window, at);
+		struct rp_buf json = {0};
+
+		rc = encode_part(&msg, window, targets, at, next, &json);
+		if (rc == 0)
+			rc = fn(arg, &json);
+		rp_buf_fini(&json);
+		at = next;
 	}
-	free(msg.peer);
-	free(msg.row);
-	free(msg.responder_row);
 	return rc;
 }
 

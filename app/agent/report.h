@@ -46,10 +46,19 @@ struct report_local {
 	double cpu_ratio;
 };
 
-/** @return 0 and the message in @p out; -ENOMEM */
+/** Estimated JSON of one part: half of what a controller takes by default. */
+#define REPORT_PART_BYTES (512u << 10)
+
+typedef int (*report_part_fn)(void *arg, struct rp_buf *json);
+
+/**
+ * Encode @p window, in as many parts as keep each near REPORT_PART_BYTES, and hand each
+ * to @p fn, which may take the buffer over (and empty it).
+ * @return 0, -ENOMEM, or what @p fn returned
+ */
 int report_encode(const struct report_id *id, uint64_t seq, const struct rp_window *window,
 	const struct device *dev, const struct targets *targets, const struct report_local *local,
-	struct rp_buf *out);
+	report_part_fn fn, void *arg);
 
 #define SPOOL_REPORTS_MAX 360
 #define SPOOL_BYTES_MAX   (64u << 20)

@@ -2,12 +2,14 @@
 
 #include "roles.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
 #include <rte_pause.h>
 
+#define NO_REMOVAL   UINT32_MAX
 #define PUBLISH_NS   RP_NS_PER_MS
 #define SPINS        100
 #define YIELDS       500
@@ -60,14 +62,17 @@ prober_event(struct prober_role *role, const struct rp_ev *ev, struct rp_tsc now
 	if (rp_likely(has_room(role, RP_RESULTS_PER_EVENT)))
 		rp_prober_event(role->prober, ev, now, &role->out);
 	else
-		bump(&role->results_dropped, 1);
+		bump(&role->events_dropped, 1);
 }
 
+/* As far as there is room for what comes back; the next turn goes on. */
 static void
-remove_all(struct prober_role *role)
+remove_some(struct prober_role *role)
 {
-	for (uint32_t slot = 0; slot < DEVICE_MAX_TARGETS && has_room(role, 1); slot++)
-		rp_prober_remove(role->prober, slot, &role->out);
+	while (role->remove_next < DEVICE_MAX_TARGETS && has_room(role, 1))
+		rp_prober_remove(role->prober, role->remove_next++, &role->out);
+	if (role->remove_next == DEVICE_MAX_TARGETS)
+		role->remove_next = NO_REMOVAL;
 }
 
 static uint32_t
@@ -92,7 +97,7 @@ prober_commands(struct prober_role *role, struct rp_tsc now)
 			rp_prober_remove(role->prober, cmd.slot, &role->out);
 			break;
 		case COMMAND_REMOVE_ALL:
-			remove_all(role);
+			role->remove_next = 0;
 			break;
 		}
 	}
@@ -105,6 +110,8 @@ prober_begin(struct prober_role *role, struct rp_tsc now)
 {
 	uint32_t n = prober_commands(role, now);
 
+	if (rp_unlikely(role->remove_next != NO_REMOVAL))
+		remove_some(role);
 	rp_prober_observe(role->prober, now, role->drained_at);
 	return n;
 }
@@ -156,12 +163,37 @@ prober_end(struct prober_role *role, struct rp_tsc now)
 /* ---- responder ---- */
 
 static void
+move_ack(struct rp_outbox *box, uint16_t from, uint16_t to)
+{
+	memmove(box->payload[to], box->tx[from].payload, RP_PAYLOAD_LEN);
+	box->tx[to] = box->tx[from];
+	box->tx[to].payload = box->payload[to];
+}
+
+/* ACKs that waited may have lost their answer, and with it their peer. */
+static RP_COLD void
+purge_stale(struct responder_role *role)
+{
+	struct rp_outbox *box = &role->box;
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < box->n; i++)
+		if (rp_responder_is_current(role->responder, &box->tx[i]))
+			move_ack(box, i, kept++);
+	box->n = kept;
+}
+
+static void
 flush_acks(struct responder_role *role)
 {
 	struct rp_outbox *box = &role->box;
-	uint16_t taken = rp_qp_tx_burst(role->qp, box->tx, box->n);
-	uint16_t left = (uint16_t)(box->n - taken);
+	uint16_t taken, left;
 
+	if (rp_unlikely(role->carried))
+		purge_stale(role);
+	taken = rp_qp_tx_burst(role->qp, box->tx, box->n);
+	left = (uint16_t)(box->n - taken);
+	role->carried = left > 0;
 	if (rp_likely(left == 0)) {
 		box->n = 0;
 		return;
@@ -173,11 +205,8 @@ flush_acks(struct responder_role *role)
 		return;
 	}
 	/* The queue is full now: the rest waits, with its payloads. */
-	for (uint16_t i = 0; i < left; i++) {
-		memcpy(box->payload[i], box->tx[taken + i].payload, RP_PAYLOAD_LEN);
-		box->tx[i] = box->tx[taken + i];
-		box->tx[i].payload = box->payload[i];
-	}
+	for (uint16_t i = 0; i < left; i++)
+		move_ack(box, (uint16_t)(taken + i), i);
 	box->n = left;
 }
 
@@ -217,6 +246,16 @@ window_of(struct responder_role *role)
 	return atomic_load_explicit(&role->window, memory_order_relaxed);
 }
 
+static RP_COLD void
+take_sources(struct responder_role *role)
+{
+	struct source_set *set = atomic_exchange(&role->next_sources, NULL);
+
+	rp_responder_allow(role->responder, set->gid, set->n);
+	/* Freed where it came from; an older one that was not fetched in time, here. */
+	free(atomic_exchange(&role->old_sources, set));
+}
+
 static uint32_t
 responder_turn(struct responder_role *role, struct rp_tsc now)
 {
@@ -224,6 +263,8 @@ responder_turn(struct responder_role *role, struct rp_tsc now)
 	struct resolved answer;
 	uint32_t n = 0;
 
+	if (rp_unlikely(atomic_load_explicit(&role->next_sources, memory_order_relaxed) != NULL))
+		take_sources(role);
 	while (n < RP_BURST &&
 		rte_ring_sc_dequeue_elem(role->resolved, &answer, sizeof(answer)) == 0) {
 		rp_responder_resolved(role->responder, &answer.gid, answer.peer);
@@ -401,8 +442,10 @@ worker_main(void *arg)
 	for (uint32_t i = 0; i < w->n_slices; i++) {
 		if (w->slice[i].role[PLACE_CQ])
 			atomic_store(&w->slice[i].dev->cq.drained_at, start.ticks);
-		if (w->slice[i].role[PLACE_PROBER])
+		if (w->slice[i].role[PLACE_PROBER]) {
 			w->slice[i].dev->prober.drained_at = start;
+			w->slice[i].dev->prober.remove_next = NO_REMOVAL;
+		}
 	}
 	while (!atomic_load_explicit(w->stop, memory_order_acquire)) {
 		struct rp_tsc now = rp_host_now(w->clock), due = {0};

@@ -120,10 +120,17 @@ learn_time(struct agent *agent, int64_t server_ms)
 {
 	struct session *s = &agent->session;
 
+	for (uint32_t i = 0; i < agent->n_devices; i++) {
+		struct rp_tsc now = rp_host_now(&agent->clock);
+
+		/* So far the labels were the host's own idea. */
+		if (s->offset_known)
+			rp_windows_adjust(agent->device[i].windows, now, server_ms);
+		else
+			rp_windows_realign(agent->device[i].windows, now, server_ms);
+	}
 	s->controller_offset_ms = server_ms - agent_mono_ms();
 	s->offset_known = true;
-	for (uint32_t i = 0; i < agent->n_devices; i++)
-		rp_windows_adjust(agent->device[i].windows, rp_host_now(&agent->clock), server_ms);
 }
 
 static void
@@ -159,6 +166,7 @@ on_registered(const struct rp_http_answer *answer, void *arg)
 		return;
 	}
 	note_success(agent);
+	s->was_registered = true;
 	if (s->state == SESSION_UNREGISTERED) {
 		s->state = SESSION_REGISTERED;
 		rp_info("registered as %s with %u devices, heartbeat every %u s",
@@ -235,6 +243,28 @@ plan_fetch(struct agent *agent, struct agent_device *d)
 		(int64_t)rp_rng_below(&agent->session.rng, (uint64_t)period / 5 + 1);
 }
 
+/* With responder_peers = "registered": who may probe us. */
+static void
+allow_sources(struct agent *agent, struct agent_device *d, const struct rp_api_pinglist *list)
+{
+	size_t n = list->n_sources < DEVICE_MAX_SOURCES ? list->n_sources : DEVICE_MAX_SOURCES;
+	struct source_set *set;
+
+	if (agent->conf.responder_peers != AGENT_PEERS_REGISTERED)
+		return;
+	set = malloc(sizeof(*set) + n * sizeof(set->gid[0]));
+	if (set == NULL)
+		return;
+	set->n = (uint32_t)n;
+	if (n > 0)
+		memcpy(set->gid, list->source, n * sizeof(set->gid[0]));
+	/* The lcore has not taken the one before: it comes again with the next list. */
+	if (device_allow(&d->dev, set) != 0) {
+		free(set);
+		d->etag[0] = '\0';
+	}
+}
+
 static void
 on_pinglist(const struct rp_http_answer *answer, void *arg)
 {
@@ -260,6 +290,7 @@ on_pinglist(const struct rp_http_answer *answer, void *arg)
 			targets_apply(&d->targets, &list, agent_mono_ms());
 		snprintf(d->etag, sizeof(d->etag), "%s", answer->etag);
 		snprintf(d->wanted_etag, sizeof(d->wanted_etag), "%s", answer->etag);
+		allow_sources(agent, d, &list);
 		rp_api_pinglist_fini(&list);
 		d->fetch_backoff_ms = 0;
 		plan_fetch(agent, d);
@@ -409,65 +440,110 @@ session_init(struct agent *agent)
 	s->next_register_ms = agent_mono_ms();
 }
 
+static void
+on_left(const struct rp_http_answer *answer, void *arg)
+{
+	struct agent *agent = arg;
+	struct session *s = &agent->session;
+
+	s->leave_sent = false;
+	if (answer->status == 0 || answer->status == 429 || answer->status >= 500) {
+		note_failure(agent, "leaving", answer);
+		s->leave_at_ms = agent_mono_ms() + BACKOFF_MIN_MS;
+		return;
+	}
+	s->state = SESSION_LEFT;
+}
+
+static void
+send_leave(struct agent *agent)
+{
+	struct session *s = &agent->session;
+	struct rp_buf path = {0};
+
+	rp_buf_puts(&path, "/v1/agents/");
+	rp_http_url_add(&path, agent->conf.agent_id);
+	rp_buf_puts(&path, "?boot_id=");
+	rp_http_url_add(&path, s->boot_id);
+	s->leave_sent = call(agent, "DELETE", &path, NULL, 0, NULL, on_left, agent);
+	if (!s->leave_sent)
+		s->leave_at_ms = agent_mono_ms() + BACKOFF_MIN_MS;
+	rp_buf_fini(&path);
+}
+
+/* A registration under way must land first, or it would bring us back. */
+static void
+turn_leaving(struct agent *agent, int64_t now)
+{
+	struct session *s = &agent->session;
+
+	if (s->registering || s->leave_sent || now < s->leave_at_ms)
+		return;
+	if (s->was_registered)
+		send_leave(agent);
+	else
+		s->state = SESSION_LEFT;
+}
+
+static void
+turn_device(struct agent *agent, struct agent_device *d, int64_t now)
+{
+	struct session *s = &agent->session;
+	struct target_entry *e;
+
+	if (!d->fetching &&
+		(now >= d->next_fetch_ms ||
+			(d->fetch_backoff_ms == 0 && strcmp(d->etag, d->wanted_etag) != 0)))
+		send_fetch(agent, d);
+	while (s->asking < ASKING_MAX && (e = targets_next_ask(&d->targets, now)) != NULL)
+		send_ask(agent, d, e);
+}
+
 void
 session_turn(struct agent *agent)
 {
 	struct session *s = &agent->session;
 	int64_t now = agent_mono_ms();
 
-	if (s->state == SESSION_SUPERSEDED || s->state == SESSION_LEFT)
+	if (s->state == SESSION_SUPERSEDED)
 		return;
 	if (!agent->spool.sending && spool_head(&agent->spool) != NULL &&
 		now >= agent->spool.retry_at_ms)
 		send_report(agent);
 	if (s->state == SESSION_LEAVING)
+		turn_leaving(agent, now);
+	if (s->state == SESSION_LEAVING || s->state == SESSION_LEFT)
 		return;
 	if (!s->registering && now >= s->next_register_ms)
 		send_register(agent);
-	for (uint32_t i = 0; s->state == SESSION_REGISTERED && i < agent->n_devices; i++) {
-		struct agent_device *d = &agent->device[i];
-		struct target_entry *e;
-
-		if (!d->fetching &&
-			(now >= d->next_fetch_ms ||
-				(d->fetch_backoff_ms == 0 && strcmp(d->etag, d->wanted_etag) != 0)))
-			send_fetch(agent, d);
-		while (s->asking < ASKING_MAX && (e = targets_next_ask(&d->targets, now)) != NULL)
-			send_ask(agent, d, e);
-	}
-}
-
-static void
-on_left(const struct rp_http_answer *answer, void *arg)
-{
-	struct agent *agent = arg;
-
-	if (answer->status == 0)
-		note_failure(agent, "leaving", answer);
-	agent->session.registering = false;
+	for (uint32_t i = 0; s->state == SESSION_REGISTERED && i < agent->n_devices; i++)
+		turn_device(agent, &agent->device[i], now);
 }
 
 void
 session_leave(struct agent *agent)
 {
 	struct session *s = &agent->session;
-	struct rp_buf path = {0};
 
-	if (s->state != SESSION_REGISTERED) {
-		s->state = SESSION_LEFT;
+	if (s->state == SESSION_SUPERSEDED)
 		return;
-	}
 	s->state = SESSION_LEAVING;
-	rp_buf_puts(&path, "/v1/agents/");
-	rp_http_url_add(&path, agent->conf.agent_id);
-	rp_buf_puts(&path, "?boot_id=");
-	rp_http_url_add(&path, s->boot_id);
-	s->registering = call(agent, "DELETE", &path, NULL, 0, NULL, on_left, agent);
-	rp_buf_fini(&path);
+	turn_leaving(agent, agent_mono_ms());
 }
 
 bool
 session_has_left(const struct agent *agent)
 {
-	return !agent->session.registering;
+	const struct session *s = &agent->session;
+
+	return s->state == SESSION_LEFT || s->state == SESSION_SUPERSEDED;
+}
+
+bool
+session_can_deliver(const struct agent *agent)
+{
+	const struct session *s = &agent->session;
+
+	return s->was_registered && s->state != SESSION_SUPERSEDED && s->failed_in_row == 0 &&
+		(agent->spool.sending || spool_head(&agent->spool) != NULL);
 }

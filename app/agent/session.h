@@ -36,6 +36,9 @@ struct session {
 	uint64_t set_seq;
 	uint32_t controller; /* index into controller_addr */
 	bool registering;
+	bool was_registered; /* there is somebody who takes our reports */
+	bool leave_sent;
+	int64_t leave_at_ms;
 	int64_t next_register_ms;
 	uint32_t backoff_ms;
 	uint32_t heartbeat_sec;
@@ -57,5 +60,8 @@ void session_leave(struct agent *agent);
 
 /** Left, or there is nobody to tell. */
 bool session_has_left(const struct agent *agent);
+
+/** Reports wait, and the controller takes them. */
+bool session_can_deliver(const struct agent *agent);
 
 #endif /* SESSION_H */

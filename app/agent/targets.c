@@ -59,6 +59,13 @@ free_entry(struct targets *t, int64_t now_ms)
 	return t->high < DEVICE_MAX_TARGETS ? &t->entry[t->high++] : NULL;
 }
 
+static void
+set_dirty(struct targets *t, struct target_entry *e, bool dirty)
+{
+	t->n_dirty += (uint32_t)dirty - (uint32_t)e->dirty;
+	e->dirty = dirty;
+}
+
 static uint32_t
 slot_of(const struct targets *t, const struct target_entry *e)
 {
@@ -114,6 +121,7 @@ give(struct targets *t, struct target_entry *e)
 		if (rc != 0)
 			peers_put(&t->dev->peers, peer);
 	}
+	set_dirty(t, e, rc != 0);
 	if (rc != 0) {
 		char text[RP_GID_TEXT_MAX];
 
@@ -133,13 +141,15 @@ take_away(struct targets *t, struct target_entry *e)
 {
 	struct command cmd = {COMMAND_REMOVE, slot_of(t, e), NULL};
 
+	e->leaving = true;
 	if (e->given == 0) {
 		e->used = false;
 		t->n_used--;
-	} else if (device_command(t->dev, cmd) == 0) {
-		e->leaving = true;
+		set_dirty(t, e, false);
+		return;
 	}
-	/* A full ring: it is removed with the next list. */
+	/* A full ring: targets_retry() tries again. */
+	set_dirty(t, e, device_command(t->dev, cmd) != 0);
 }
 
 /* @return whether the prober must be told */
@@ -236,6 +246,26 @@ targets_refresh(struct targets *targets, const struct rp_api_target *record)
 				targets->dev->plan->name, rp_gid_format(&record->gid, text),
 				record->qpn);
 		}
+	}
+}
+
+void
+targets_retry(struct targets *targets)
+{
+	struct targets *t = targets;
+
+	if (t->stop_pending)
+		t->stop_pending =
+			device_command(t->dev, (struct command){.kind = COMMAND_REMOVE_ALL}) != 0;
+	for (uint32_t i = 0; t->n_dirty > 0 && i < t->high; i++) {
+		struct target_entry *e = &t->entry[i];
+
+		if (!e->dirty)
+			continue;
+		if (e->leaving)
+			take_away(t, e);
+		else if (give(t, e) != 0)
+			break; /* no room for more this turn */
 	}
 }
 
@@ -363,16 +393,16 @@ targets_asked(struct targets *targets, const struct rp_gid *gid, int64_t now_ms)
 void
 targets_stop(struct targets *targets)
 {
-	struct command cmd = {.kind = COMMAND_REMOVE_ALL};
-
 	for (uint32_t i = 0; i < targets->high; i++) {
 		struct target_entry *e = &targets->entry[i];
 
+		set_dirty(targets, e, false);
 		if (e->given == 0)
 			e->used = false;
 		e->leaving = e->used;
 	}
-	device_command(targets->dev, cmd);
+	targets->stop_pending = true;
+	targets_retry(targets);
 }
 
 bool

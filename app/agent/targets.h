@@ -32,6 +32,7 @@ struct target_entry {
 	uint32_t ask_wait_ms;
 	int64_t free_at_ms; /* not used: when the slot may be given away */
 	bool seen;          /* by the list being applied */
+	bool dirty;         /* the prober does not know its present state yet */
 };
 
 struct targets {
@@ -45,7 +46,9 @@ struct targets {
 	struct rp_rng rng; /* jitter */
 	double scale;      /* of all rates: max_probe_pps */
 	uint64_t label_epoch;
-	uint64_t failed; /* targets that could not be probed: no slot, no address, ring full */
+	uint32_t n_dirty;
+	bool stop_pending; /* the command to remove all found no room */
+	uint64_t failed;   /* targets that could not be probed: no slot, no address, ring full */
 };
 
 int targets_init(struct targets *targets, struct device *dev, const struct agent_conf *conf,
@@ -60,6 +63,9 @@ void targets_refresh(struct targets *targets, const struct rp_api_target *record
 
 /** The rotating labels move when the epoch does. */
 void targets_rotate(struct targets *targets, int64_t unix_s);
+
+/** Hand over what could not be handed over before. Once per turn. */
+void targets_retry(struct targets *targets);
 
 /** Follow a result: RETIRED frees, SETTLED feeds the restart detection. */
 void targets_on_result(struct targets *targets, const struct rp_result *result, int64_t now_ms);

@@ -49,6 +49,8 @@ put_prober(struct rte_tel_data *d, const struct rp_prober_stats *s)
 	put(d, "", "stale_completions", s->stale_completions);
 	put(d, "", "stalls", s->stalls);
 	put(d, "", "schedule_skipped", s->schedule_skipped);
+	put(d, "", "schedule_lag_ticks", s->schedule_lag_ticks);
+	put(d, "", "schedule_lag_max_ticks", s->schedule_lag_max_ticks);
 	put(d, "", "targets", s->targets);
 }
 
@@ -63,6 +65,7 @@ put_responder(struct rte_tel_data *d, const struct rp_responder_stats *s)
 	for (int i = 0; i < RP_REFUSAL_N; i++)
 		put(d, "responder_refused_", rp_refusal_name((enum rp_refusal)i), s->refused[i]);
 	put(d, "responder_", "lost_completions", s->lost_completions);
+	put(d, "responder_", "unknown_flags", s->unknown_flags);
 	put(d, "responder_", "stale_completions", s->stale_completions);
 	put(d, "responder_", "parked", s->parked);
 	put(d, "responder_", "sources", s->sources);
@@ -79,6 +82,8 @@ put_rings(struct rte_tel_data *d, struct device *dev)
 			atomic_load_explicit(&dev->cq.dropped[i], memory_order_relaxed));
 	put(d, "ring_dropped_", "results",
 		atomic_load_explicit(&dev->prober.results_dropped, memory_order_relaxed));
+	put(d, "ring_dropped_", "no_room_for_results",
+		atomic_load_explicit(&dev->prober.events_dropped, memory_order_relaxed));
 	put(d, "ring_dropped_", "answers",
 		atomic_load_explicit(&dev->responder.events_dropped, memory_order_relaxed));
 }

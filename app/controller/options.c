@@ -86,6 +86,9 @@ static const struct rp_conf_renamed renamed[] = {
 	{NULL},
 };
 
+/* RPINGMESH_CONTROLLER_ADDR is an agent's. */
+static const char *const foreign[] = {"controller_addr", NULL};
+
 const struct rp_conf_program controller_program = {
 	.name = "rpingmesh-controller",
 	.summary = "registers agents, plans their pinglists and keeps their reports",
@@ -94,5 +97,6 @@ const struct rp_conf_program controller_program = {
 	.env_prefix = "RPINGMESH_CONTROLLER_",
 	.table = controller_opts,
 	.renamed = renamed,
+	.foreign = foreign,
 	.check = check,
 };

@@ -95,6 +95,21 @@ env_key(const char *entry, const char *prefix, char *ret_key, const char **ret_v
 	return true;
 }
 
+/* RPINGMESH_AGENT_ID: the short form of agent_id, not the long form of "id". */
+static bool
+is_short_form(const struct rp_conf_program *prog, const char *entry)
+{
+	char key[KEY_MAX];
+	const char *value;
+
+	if (!env_key(entry, "RPINGMESH_", key, &value))
+		return false;
+	for (const char *const *f = prog->foreign; f != NULL && *f != NULL; f++)
+		if (strcmp(*f, key) == 0)
+			return true;
+	return rp_opt_find(prog->table, key) != NULL;
+}
+
 static int
 read_env_prefix(const struct rp_conf_program *prog, char *const *env, const char *prefix,
 	bool is_own, void *conf, struct rp_conf_result *result)
@@ -109,7 +124,7 @@ read_env_prefix(const struct rp_conf_program *prog, char *const *env, const char
 			continue;
 		row = rp_opt_find(prog->table, key);
 		/* RPINGMESH_X may be meant for another program of the suite. */
-		if (row == NULL && !is_own)
+		if (row == NULL && (!is_own || is_short_form(prog, *env)))
 			continue;
 		if (row == NULL) {
 			rp_conf_hint(prog, prog->table, key, hint, sizeof(hint));

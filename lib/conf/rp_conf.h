@@ -65,6 +65,8 @@ struct rp_conf_program {
 	const struct rp_opt *table;
 	const struct rp_conf_extra *extra;     /* may be NULL */
 	const struct rp_conf_renamed *renamed; /* may be NULL */
+	/* Keys of the suite's other programs whose short environment form has our prefix. */
+	const char *const *foreign; /* NULL-terminated; may be NULL */
 	/** Rules between keys. May be NULL. @return 0, -EINVAL with @p why */
 	int (*check)(const void *conf, char *why);
 };

@@ -293,20 +293,41 @@ find(struct rp_prober *p, uint32_t counter)
 	return counter - p->tail < p->head - p->tail && s->counter == counter ? s : NULL;
 }
 
-/* An event for @s, unsettled so far, shows what became of it before it is booked. */
+/* An event of time @at for @s: first what became of @s without it. */
 static void
-settle_before(struct rp_prober *p, struct slot *s, const struct rp_ev *ev, struct rp_results *out)
+settle_before(struct rp_prober *p, struct slot *s, struct rp_tsc at, struct rp_results *out)
 {
 	if ((s->flags & SETTLED) != 0)
 		return;
 	if (is_suspended(p, s))
 		settle(p, s, RP_STATE_SUSPENDED, out);
-	else if (is_overdue(p, s, ev->host))
+	else if (is_overdue(p, s, at))
 		settle_overdue(p, s, out);
 }
 
+/* The RTT of a probe that was settled as lost before all of it was there. */
 static void
-on_sent(struct rp_prober *p, const struct rp_ev *ev, struct rp_results *out)
+late_rtt(struct rp_prober *p, struct slot *s, struct rp_results *out)
+{
+	struct rp_sample_conf conf = p->conf.sample;
+	struct rp_result *r = result_of(p, s, out, RP_RESULT_LATE);
+	struct rp_sample sample;
+
+	/* Late by definition: the limit is how long the slot lives. */
+	conf.timeout_ns *= 2;
+	if ((s->flags & (NO_STAMP | NEW_GENERATION)) == 0 &&
+		rp_sample_compute(&conf, &s->at, &sample) == RP_INVALID_NONE)
+		r->rtt_ns = sample.rtt.v;
+}
+
+static bool
+is_fabric_loss(uint8_t state)
+{
+	return state == RP_STATE_LOST || state == RP_STATE_ACK1_LOST || state == RP_STATE_ACK2_LOST;
+}
+
+static void
+on_sent(struct rp_prober *p, const struct rp_ev *ev, struct rp_tsc now, struct rp_results *out)
 {
 	struct slot *s = find(p, (uint32_t)ev->cookie);
 
@@ -314,8 +335,8 @@ on_sent(struct rp_prober *p, const struct rp_ev *ev, struct rp_results *out)
 		p->stats.stale_completions++;
 		return;
 	}
-	if (!(s->flags & SETTLED) && is_suspended(p, s))
-		settle(p, s, RP_STATE_SUSPENDED, out);
+	/* Its own time is that of the send; what counts is when we hear of it. */
+	settle_before(p, s, now, out);
 	if (ev->kind == RP_EV_TX_ERR) {
 		if ((s->flags & SETTLED) == 0)
 			settle_send_error(p, s, RP_SEND_ERROR_COMPLETION, out);
@@ -325,8 +346,12 @@ on_sent(struct rp_prober *p, const struct rp_ev *ev, struct rp_results *out)
 	if ((ev->flags & RP_EV_F_NO_STAMP) != 0)
 		s->flags |= NO_STAMP;
 	s->at.t2 = ev->stamp;
-	if ((s->flags & (SETTLED | COMPLETE)) == COMPLETE)
+	if ((s->flags & COMPLETE) != COMPLETE)
+		return;
+	if ((s->flags & SETTLED) == 0)
 		settle_complete(p, s, out);
+	else if (is_fabric_loss(s->state))
+		late_rtt(p, s, out);
 }
 
 static void
@@ -356,18 +381,10 @@ book_ack(struct slot *s, const struct rp_payload *msg, const struct rp_ev *ev, s
 	s->seen_generation = msg->ext;
 }
 
-static bool
-is_fabric_loss(uint8_t state)
-{
-	return state == RP_STATE_LOST || state == RP_STATE_ACK1_LOST || state == RP_STATE_ACK2_LOST;
-}
-
 /* An answer to a probe that was settled without it. */
 static void
 on_late_ack(struct rp_prober *p, struct slot *s, struct rp_results *out)
 {
-	struct rp_sample sample;
-
 	if (!is_fabric_loss(s->state))
 		return;
 	if ((s->flags & LATE) == 0) {
@@ -375,16 +392,8 @@ on_late_ack(struct rp_prober *p, struct slot *s, struct rp_results *out)
 		count_extra(p, s,
 			s->state == RP_STATE_ACK2_LOST ? RP_EXTRA_LATE_ACK2 : RP_EXTRA_LATE, out);
 	}
-	if ((s->flags & COMPLETE) == COMPLETE) {
-		struct rp_result *r = result_of(p, s, out, RP_RESULT_LATE);
-		struct rp_sample_conf conf = p->conf.sample;
-
-		/* Late by definition: the limit is how long the slot lives. */
-		conf.timeout_ns *= 2;
-		if ((s->flags & (NO_STAMP | NEW_GENERATION)) == 0 &&
-			rp_sample_compute(&conf, &s->at, &sample) == RP_INVALID_NONE)
-			r->rtt_ns = sample.rtt.v;
-	}
+	if ((s->flags & COMPLETE) == COMPLETE)
+		late_rtt(p, s, out);
 }
 
 static void
@@ -409,7 +418,7 @@ on_ack(struct rp_prober *p, const struct rp_payload *msg, const struct rp_ev *ev
 		p->stats.unmatched[RP_UNMATCHED_PEER]++;
 		return;
 	}
-	settle_before(p, s, ev, out);
+	settle_before(p, s, ev->host, out);
 	if ((s->flags & have) != 0) {
 		count_extra(p, s, RP_EXTRA_DUPLICATE, out);
 		return;
@@ -431,7 +440,7 @@ rp_prober_event(
 	struct rp_payload msg;
 
 	if (ev->kind != RP_EV_RX) {
-		on_sent(prober, ev, out);
+		on_sent(prober, ev, now, out);
 		return;
 	}
 	verdict = rp_payload_decode(ev->payload, ev->len, RP_PAYLOAD_LEN, &msg);

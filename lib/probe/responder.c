@@ -328,17 +328,27 @@ start_answer(struct rp_responder *r, uint32_t source, const struct rp_ev *ev,
 	put_ack(r, slot, RP_ACK_FIRST, (struct rp_remote){0}, box);
 }
 
+/* The answer that the cookie of a datagram or completion names, unless it is over. */
+static struct answer *
+answer_of(const struct rp_responder *r, uint64_t cookie)
+{
+	uint32_t slot = (uint32_t)cookie >> 1;
+	struct answer *a = slot < r->conf.in_flight ? &r->answer[slot] : NULL;
+
+	return a != NULL && a->busy && a->generation == (uint32_t)(cookie >> 32) ? a : NULL;
+}
+
 static void
 on_ack_done(struct rp_responder *r, const struct rp_ev *ev, uint64_t window, struct rp_outbox *box,
 	struct rp_wants *wants)
 {
 	uint32_t slot = (uint32_t)ev->cookie >> 1;
 	bool second = (ev->cookie & 1) != 0;
-	struct answer *a = slot < r->conf.in_flight ? &r->answer[slot] : NULL;
+	struct answer *a = answer_of(r, ev->cookie);
 	struct source *s;
 	struct rp_ns delay;
 
-	if (a == NULL || !a->busy || a->generation != (uint32_t)(ev->cookie >> 32)) {
+	if (a == NULL) {
 		r->stats.stale_completions++;
 		return;
 	}
@@ -357,8 +367,9 @@ on_ack_done(struct rp_responder *r, const struct rp_ev *ev, uint64_t window, str
 	}
 	r->stats.ack1_sent++;
 	s->ack1_sent++;
+	/* Without T4 there is nothing that ACK 2 could say. */
 	if ((ev->flags & RP_EV_F_NO_STAMP) != 0) {
-		r->stats.ack1_failed++;
+		r->stats.ack2_failed++;
 		free_answer(r, slot);
 		return;
 	}
@@ -531,10 +542,10 @@ rp_responder_resolved(
 	s->state = peer == NULL ? SOURCE_FAILED : SOURCE_HAS_PEER;
 	if (peer != NULL)
 		return;
+	s->failed_at = s->last;
 	for (uint32_t p = 0; p < RP_PARKED_MAX; p++) {
 		if (responder->parked[p].source != i)
 			continue;
-		s->failed_at = responder->parked[p].ev.host;
 		refuse(responder, s, RP_REFUSAL_UNRESOLVABLE);
 		unpark(responder, p);
 	}
@@ -623,14 +634,21 @@ rp_responder_allow(struct rp_responder *responder, const struct rp_gid *gid, uin
 	return 0;
 }
 
+bool
+rp_responder_is_current(const struct rp_responder *responder, const struct rp_tx *tx)
+{
+	return answer_of(responder, tx->cookie) != NULL;
+}
+
 void
 rp_responder_dropped(struct rp_responder *responder, const struct rp_tx *tx)
 {
 	bool second = (tx->cookie & 1) != 0;
-	uint32_t slot = (uint32_t)tx->cookie >> 1;
 
+	if (answer_of(responder, tx->cookie) == NULL)
+		return;
 	*(second ? &responder->stats.ack2_failed : &responder->stats.ack1_failed) += 1;
-	free_answer(responder, slot);
+	free_answer(responder, (uint32_t)tx->cookie >> 1);
 }
 
 /* ---- life ---- */

@@ -146,7 +146,13 @@ void rp_responder_tick(struct rp_responder *responder, struct rp_tsc now, uint64
 /** Replace the set of registered sources; @p gid is copied. At most max_sources. */
 int rp_responder_allow(struct rp_responder *responder, const struct rp_gid *gid, uint32_t n);
 
-/** The transport did not take @p tx and never will (shutdown). */
+/**
+ * Does @p tx still belong to a probe? One that waited for the transport may outlive its
+ * answer, which is reclaimed; then its peer may be gone and it must not be sent.
+ */
+bool rp_responder_is_current(const struct rp_responder *responder, const struct rp_tx *tx);
+
+/** The transport did not take @p tx and never will (shutdown). Any @p tx of ours. */
 void rp_responder_dropped(struct rp_responder *responder, const struct rp_tx *tx);
 
 const struct rp_responder_stats *rp_responder_stats(const struct rp_responder *responder);

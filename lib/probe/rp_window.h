@@ -58,6 +58,9 @@ struct rp_window {
 	size_t n_sources, cap_sources;
 };
 
+/** Responder rows of one window; addresses can be forged, memory must not follow. */
+#define RP_WINDOW_SOURCES_MAX 16384
+
 struct rp_windows;
 
 struct rp_windows_conf {
@@ -71,6 +74,7 @@ struct rp_windows_stats {
 	uint64_t booked;
 	uint64_t too_late; /* results and rows of windows that were closed already */
 	uint64_t no_memory;
+	uint64_t sources_dropped; /* rows beyond RP_WINDOW_SOURCES_MAX of one window */
 };
 
 /** @param now, now_ms  the same instant on both clocks. @return 0, -EINVAL, -ENOMEM */
@@ -80,6 +84,12 @@ void rp_windows_destroy(struct rp_windows *windows);
 
 /** A new reading of the controller's clock. */
 void rp_windows_adjust(struct rp_windows *windows, struct rp_tsc now, int64_t now_ms);
+
+/**
+ * The controller's clock became known: the running window ends at @p now and the next
+ * one gets its label from that clock.
+ */
+void rp_windows_realign(struct rp_windows *windows, struct rp_tsc now, int64_t now_ms);
 
 /** Open the windows up to @p now. @return id of the current one */
 uint64_t rp_windows_turn(struct rp_windows *windows, struct rp_tsc now);

@@ -11,6 +11,7 @@
 #define NONE          UINT32_MAX
 #define ROWS_GRACE_NS (RP_NS_PER_S / 2) /* the responder flushes rows a few per turn */
 #define SLEW_PER_MS   100               /* 1 % */
+#define CATCH_UP_MAX  8                 /* windows that are opened one by one after a stop */
 
 struct rp_windows {
 	struct rp_windows_conf conf;
@@ -24,6 +25,7 @@ struct rp_windows {
 	int64_t anchor_ms;
 	uint64_t ms_ticks; /* of one window */
 	uint64_t keep_ticks;
+	bool realign; /* the next window takes its label from the clock */
 };
 
 static uint64_t
@@ -156,22 +158,45 @@ rp_windows_adjust(struct rp_windows *windows, struct rp_tsc now, int64_t now_ms)
 	windows->anchor_ms = now_ms;
 }
 
+void
+rp_windows_realign(struct rp_windows *windows, struct rp_tsc now, int64_t now_ms)
+{
+	struct rp_window *last = windows->open[windows->n_open - 1];
+
+	rp_windows_adjust(windows, now, now_ms);
+	if (rp_tsc_before(now, last->end)) {
+		last->end = now;
+		last->ms = (uint32_t)(rp_tsc_elapsed(&windows->conf.host, last->start, now).v /
+			RP_NS_PER_MS);
+	}
+	windows->realign = true;
+}
+
 uint64_t
 rp_windows_turn(struct rp_windows *windows, struct rp_tsc now)
 {
 	struct rp_window *last = windows->open[windows->n_open - 1];
+	uint64_t far = CATCH_UP_MAX * ticks_of_ms(windows, windows->conf.window_ms);
 
 	while (!rp_tsc_before(now, last->end)) {
 		/* A label at the boundary, whatever the slew did to the length. */
 		int64_t nominal = windows->conf.window_ms;
 		int64_t next_ms = (last->start_ms / nominal + 1) * nominal;
-		struct rp_window *win = open_window(windows, last->end, next_ms);
+		struct rp_tsc start = last->end;
+		struct rp_window *win;
 
+		/* The process stood still: nothing was sent, nothing is missing. */
+		if (rp_tsc_since(last->end, now) > far) {
+			start = now;
+			next_ms = -1;
+		}
+		win = open_window(windows, start, windows->realign ? -1 : next_ms);
 		if (win == NULL) {
 			windows->stats.no_memory++;
 			last->end = rp_tsc_add(now, 1);
 			break;
 		}
+		windows->realign = false;
 		last = win;
 	}
 	return last->id;
@@ -279,6 +304,10 @@ rp_windows_book_source(struct rp_windows *windows, const struct rp_want *row)
 			win = windows->open[i];
 	if (win == NULL) {
 		windows->stats.too_late++;
+		return;
+	}
+	if (win->n_sources == RP_WINDOW_SOURCES_MAX) {
+		windows->stats.sources_dropped++;
 		return;
 	}
 	if (win->n_sources == win->cap_sources) {

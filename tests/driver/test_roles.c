@@ -55,7 +55,7 @@ start_eal(void)
 static void
 open_end(int i, const struct place_roles *roles)
 {
-	struct device_env env = {&conf, &host};
+	struct device_env env = {.conf = &conf, .clock = &host, .index = (uint32_t)i};
 	struct end *e = &end[i];
 	char ip[16], why[RP_OPT_WHY_MAX];
 	static char name[2][24];

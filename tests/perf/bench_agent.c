@@ -60,7 +60,7 @@ load_conf(unsigned int side)
 static void
 open_device(int eal_argc, char **eal_argv)
 {
-	struct device_env env = {&agent.conf, &agent.clock};
+	struct device_env env = {.conf = &agent.conf, .clock = &agent.clock};
 	char why[RP_OPT_WHY_MAX];
 
 	rp_log_setup(RP_LOG_ERROR, RP_LOG_FORMAT_TEXT, 2);

@@ -368,6 +368,63 @@ parked__more_than_four_or_too_long__refused_by_name(void)
 }
 
 static void
+answer__reclaimed_while_it_waits__neither_sent_nor_freed_twice(void)
+{
+	struct rp_wants wants = {0};
+	struct rp_outbox box = {0};
+	struct rp_payload msg = {.msg_type = RP_MSG_PROBE, .sequence = 1};
+	struct rp_ev ev = {.kind = RP_EV_RX, .role = RP_ROLE_RESPONDER, .len = RP_PAYLOAD_LEN};
+	const struct rp_responder_stats *st;
+	struct rp_responder *r;
+
+	start(100);
+	rig_run(&rig, 100 * MS, 1 * MS);
+	r = rig.host[1].responder;
+	st = rp_responder_stats(r);
+	rp_payload_encode(&msg, ev.payload);
+	ev.src = rig_gid(0);
+	ev.src_qpn = 99;
+	ev.host = rp_loop_host_now(rig.host[1].port);
+	ev.stamp = rp_loop_port_now(rig.host[1].port);
+	rp_responder_event(r, &ev, 0, &box, &wants);
+	UT_EQ(box.n, 1);
+	UT_EQ_U(st->in_flight, 1);
+	UT_TRUE(rp_responder_is_current(r, &box.tx[0]));
+	/* Three seconds in which the transport takes nothing. */
+	for (uint32_t n = 0; n < 256; n++)
+		rp_responder_tick(
+			r, rp_tsc_add(ev.host, 4000000000u), 0, &(struct rp_outbox){0}, &wants);
+	UT_EQ_U(st->lost_completions, 1);
+	UT_EQ_U(st->in_flight, 0);
+	UT_FALSE(rp_responder_is_current(r, &box.tx[0]));
+	rp_responder_dropped(r, &box.tx[0]);
+	UT_EQ_U(st->in_flight, 0);
+	UT_EQ_U(st->ack1_failed, 0);
+	/* One that is dropped in time is counted and freed once. */
+	box.n = 0;
+	rp_responder_event(r, &ev, 0, &box, &wants);
+	rp_responder_dropped(r, &box.tx[0]);
+	rp_responder_dropped(r, &box.tx[0]);
+	UT_EQ_U(st->in_flight, 0);
+	UT_EQ_U(st->ack1_failed, 1);
+	rig_close(&rig);
+}
+
+static void
+own_completion_after_the_deadline__not_ok_but_late(void)
+{
+	struct script s = {.what = PROBE, .every = 1, .action.done_delay_ns = 700 * MS};
+
+	start(100);
+	rp_loop_filter_set(rig.fabric, run_script, &s);
+	/* Turns so far apart that the completion comes before the deadline is looked at. */
+	rig_run(&rig, 3 * S, 110 * MS);
+	UT_EQ(state(RP_STATE_OK), 0);
+	UT_TRUE(rig_stats(&rig, 0)->invalid[RP_INVALID_STAMP] >= 15);
+	rig_close(&rig);
+}
+
+static void
 forget_generation(struct rp_target *t)
 {
 	t->generation = 77;
@@ -596,6 +653,8 @@ static const struct ut_test tests[] = {
 	UT(lost__peer_dies_after_it_was_resolved__is_loss),
 	UT(parked__probe_before_the_reply_address__answered_inside_the_responder_delay),
 	UT(parked__more_than_four_or_too_long__refused_by_name),
+	UT(answer__reclaimed_while_it_waits__neither_sent_nor_freed_twice),
+	UT(own_completion_after_the_deadline__not_ok_but_late),
 	UT(generation__known_and_seen__are_both_reported),
 	UT(generation__responder_restarts_between_the_acks__invalid),
 	UT(ack__from_another_peer_epoch_or_of_no_probe__unmatched_by_reason),

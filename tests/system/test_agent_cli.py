@@ -94,6 +94,13 @@ class CliCases(Cases):
     def case_environment(self):
         self.refused([], 78, "unknown key RPINGMESH_AGENT_TOR, did you mean tor_id?", env={"RPINGMESH_AGENT_TOR": "x"})
 
+    def case_short_forms_of_the_suite(self):
+        """agent_id's short form has our long prefix; agent_listen is the controller's."""
+        argv = LO + ["--", "--check"] + DEVICE
+        done = self.run(*argv, env={"RPINGMESH_AGENT_ID": "from-env", "RPINGMESH_AGENT_LISTEN": ":9"})
+        expect(done.returncode == 0, done.stderr)
+        expect("agent_id   from-env" in done.stdout, done.stdout)
+
     def case_actions(self):
         done = self.run("--help")
         expect(done.returncode == 0 and "--probe-timeout-ms TIME" in done.stdout, done.stdout)

@@ -84,6 +84,7 @@ static const struct rp_conf_program prog = {
 	.table = table,
 	.extra = extra,
 	.renamed = renamed,
+	.foreign = (const char *const[]){"prog_other", NULL},
 	.check = check,
 };
 
@@ -257,12 +258,16 @@ static void
 load__faults_in_the_environment__are_config_errors(void)
 {
 	char *unknown[] = {(char[]){"RPINGMESH_PROG_CUONT=7"}, NULL};
+	char *other[] = {(char[]){"RPINGMESH_PROG_OTHER=7"}, NULL};
 	char *bad[] = {(char[]){"RPINGMESH_PROG_COUNT=many"}, NULL};
 	struct conf c;
 
 	UT_EQ(load(&c, NULL, unknown), -EINVAL);
 	UT_STR(result.why, "environment: unknown key RPINGMESH_PROG_CUONT, did you mean count?");
 	UT_EQ(result.exit_code, RP_EX_CONFIG);
+	/* Another program's key in its short form. */
+	if (UT_OK(load(&c, NULL, other)))
+		rp_opt_fini(table, &c);
 	UT_EQ(load(&c, NULL, bad), -EINVAL);
 	UT_HAS(result.why, "environment: RPINGMESH_PROG_COUNT: count: 'many' is not valid");
 }

@@ -222,6 +222,54 @@ adjust__a_jump__realigns_with_one_odd_window(void)
 }
 
 static void
+turn__after_a_long_stop__one_window_and_not_thousands(void)
+{
+	struct closed c = {0};
+	uint64_t id;
+
+	open_at(100000000);
+	rp_windows_adjust(w, at(100), 100000100);
+	id = rp_windows_turn(w, at(3600000 + 4000));
+	UT_EQ_U(id, 1);
+	rp_windows_flush(w, at(3600000 + 7000), on_window, &c);
+	UT_EQ(c.n, 2);
+	UT_EQ(c.start_ms[1], 103604000);
+	UT_EQ(c.ms[1], 3000);
+	rp_windows_destroy(w);
+}
+
+static void
+realign__the_clock_becomes_known__labels_from_it_at_once(void)
+{
+	struct closed c = {0};
+
+	open_at(777000); /* the host's own idea */
+	rp_windows_realign(w, at(200), 100003000);
+	rp_windows_close(w, at(60000), &all, on_window, &c);
+	UT_EQ(c.ms[0], 200);
+	UT_EQ(c.start_ms[1], 100003000);
+	UT_EQ(c.ms[1], 7000);
+	UT_EQ(c.start_ms[2], 100010000);
+	rp_windows_destroy(w);
+}
+
+static void
+book_source__more_than_a_window_takes__counted(void)
+{
+	struct rp_want row = {.kind = RP_WANT_ROW, .received = 1};
+	struct closed c = {0};
+
+	open_at(100000000);
+	row.window = rp_windows_turn(w, at(0));
+	for (uint32_t i = 0; i < RP_WINDOW_SOURCES_MAX + 3; i++)
+		rp_windows_book_source(w, &row);
+	UT_EQ_U(rp_windows_stats(w)->sources_dropped, 3);
+	rp_windows_flush(w, at(10), on_window, &c);
+	UT_EQ_U(c.received[0], RP_WINDOW_SOURCES_MAX);
+	rp_windows_destroy(w);
+}
+
+static void
 windows__ticks_never_overlap_nor_leave_a_gap(void)
 {
 	struct rp_rng rng = ut_rng(1);
@@ -279,6 +327,9 @@ static const struct ut_test tests[] = {
 	UT(book_source__by_window_id__late_rows_counted),
 	UT(adjust__small_error__slewed_by_at_most_a_percent),
 	UT(adjust__a_jump__realigns_with_one_odd_window),
+	UT(turn__after_a_long_stop__one_window_and_not_thousands),
+	UT(realign__the_clock_becomes_known__labels_from_it_at_once),
+	UT(book_source__more_than_a_window_takes__counted),
 	UT(windows__ticks_never_overlap_nor_leave_a_gap),
 	UT(create__limits__refused),
 };
