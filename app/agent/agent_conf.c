@@ -44,7 +44,7 @@ static const struct rp_opt table[] = {
 	{"agent_id", RP_OPT_STRING, C(agent_id), "", NULL, 0, 128,
 		.help = "name of this agent; empty is the short host name"},
 	{"hostname", RP_OPT_STRING, C(hostname), "", NULL, 0, 128,
-		.help = "host name to report; empty is this host's"},
+		.help = "host name to report, empty is this host's; agents of one host name do not probe each other"},
 	{"tor_id", RP_OPT_STRING, C(tor_id), "", NULL, 0, 128,
 		.help = "ToR of all devices; empty is the reserved ToR \"unspecified\""},
 	{"controller_addr", RP_OPT_LIST, C(controller_addr), "http://localhost:8080", NULL, 1, 255,

@@ -59,6 +59,10 @@ load_conf(struct agent *agent, struct rp_conf_result *result, int argc, char **a
 	for (int i = 1; i < argc; i++) {
 		char why[RP_OPT_WHY_MAX];
 
+		/* Behind an option without '=' it may be that option's value. */
+		if (i > 1 && strncmp(argv[i - 1], "--", 2) == 0 &&
+			strchr(argv[i - 1], '=') == NULL && !preflight_is_eal_option(argv[i - 1]))
+			continue;
 		if (strcmp(argv[i], "--log-level") == 0 || !preflight_is_eal_option(argv[i]))
 			continue;
 		snprintf(why, sizeof(why),
@@ -286,6 +290,24 @@ run(struct agent *agent)
 	return exit_code;
 }
 
+/* This version has no TLS; on loopback there is nothing to read. */
+static void
+warn_of_plain_text(const struct agent_conf *conf)
+{
+	static const char *const local[] = {"http://localhost", "http://127.", "http://[::1]"};
+
+	for (size_t i = 0; i < conf->controller_addr.n; i++) {
+		const char *url = conf->controller_addr.text[i];
+		bool is_local = false;
+
+		for (size_t k = 0; k < RP_ARRAY_LEN(local); k++)
+			is_local |= strncmp(url, local[k], strlen(local[k])) == 0;
+		if (!is_local)
+			rp_warn("controller %s is spoken to in plain text: keep the way to it trusted",
+				url);
+	}
+}
+
 static int
 preflight(struct agent *agent, const struct rp_conf_result *conf, int eal_argc, char **eal_argv)
 {
@@ -311,8 +333,7 @@ preflight(struct agent *agent, const struct rp_conf_result *conf, int eal_argc, 
 		rp_warn("%s", pf->warning[i]);
 	if (*agent->conf.tor_id == '\0')
 		rp_warn("tor_id is not set: devices without their own are in ToR \"unspecified\"");
-	if (strncmp(agent->conf.controller_addr.text[0], "http://", 7) == 0)
-		rp_warn("the controller is spoken to in plain text");
+	warn_of_plain_text(&agent->conf);
 	return RP_EX_OK;
 }
 

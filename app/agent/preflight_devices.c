@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <ifaddrs.h>
 #include <linux/capability.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,17 +18,17 @@
 static const struct vdev_kind {
 	const char *prefix;
 	bool on_iface;
-	int capability; /* -1 none */
-	const char *capability_name;
+	int capability[2]; /* -1 none */
 } vdev_kinds[] = {
-	{"net_af_packet", true, CAP_NET_RAW, "CAP_NET_RAW"},
-	{"net_af_xdp", true, CAP_NET_ADMIN, "CAP_NET_ADMIN"},
-	{"net_tap", false, CAP_NET_ADMIN, "CAP_NET_ADMIN"},
-	{"net_pcap", false, -1, ""},
-	{"net_memif", false, -1, ""},
-	{"net_ring", false, -1, ""},
-	{"net_null", false, -1, ""},
-	{"eth_af_packet", true, CAP_NET_RAW, "CAP_NET_RAW"},
+	/* The PMD sets the interface's MAC at start, to what it is. */
+	{"net_af_packet", true, {CAP_NET_RAW, CAP_NET_ADMIN}},
+	{"net_af_xdp", true, {CAP_NET_RAW, CAP_NET_ADMIN}},
+	{"net_tap", false, {CAP_NET_ADMIN, -1}},
+	{"net_pcap", false, {-1, -1}},
+	{"net_memif", false, {-1, -1}},
+	{"net_ring", false, {-1, -1}},
+	{"net_null", false, {-1, -1}},
+	{"eth_af_packet", true, {CAP_NET_RAW, CAP_NET_ADMIN}},
 };
 
 static const struct vdev_kind *
@@ -53,6 +55,20 @@ has_capability(int capability)
 	if (syscall(SYS_capget, &header, data) != 0)
 		return false;
 	return (data[capability / 32].effective >> capability % 32 & 1) != 0;
+}
+
+static int
+check_capabilities(struct preflight *pf, const char *vdev, const struct vdev_kind *kind)
+{
+	for (size_t i = 0; i < RP_ARRAY_LEN(kind->capability); i++) {
+		if (kind->capability[i] < 0 || has_capability(kind->capability[i]))
+			continue;
+		return preflight_fail(pf, RP_EX_PERMISSION,
+			"--vdev=%s: needs %s; run as root or grant it: setcap cap_net_raw,cap_net_admin+ep %s",
+			vdev, kind->capability[i] == CAP_NET_RAW ? "CAP_NET_RAW" : "CAP_NET_ADMIN",
+			program_invocation_name);
+	}
+	return 0;
 }
 
 static int
@@ -116,10 +132,8 @@ check_vdev(struct preflight *pf, const char *arg, const char *root)
 			iface = kv + 6;
 	if (kind->on_iface && check_iface(pf, name, iface, root) != 0)
 		return -EINVAL;
-	if (kind->capability >= 0 && !has_capability(kind->capability))
-		return preflight_fail(pf, RP_EX_PERMISSION,
-			"--vdev=%s: needs %s; run as root or grant it: setcap %s+ep", name,
-			kind->capability_name, kind->capability_name);
+	if (check_capabilities(pf, name, kind) != 0)
+		return -EINVAL;
 	if (pf->n_devices == PREFLIGHT_DEVICES_MAX)
 		return preflight_fail(
 			pf, RP_EX_USAGE, "more than %d devices", PREFLIGHT_DEVICES_MAX);
@@ -228,6 +242,34 @@ preflight_find_devices(struct preflight *pf, const struct agent_conf *conf, cons
 	return 0;
 }
 
+/* The kernel answers for an address it has: port unreachable to every probe. */
+static bool
+kernel_has(const struct rp_gid *gid)
+{
+	struct ifaddrs *list, *a;
+	bool found = false;
+
+	if (getifaddrs(&list) != 0)
+		return false;
+	for (a = list; a != NULL; a = a->ifa_next) {
+		struct rp_gid own;
+
+		if (a->ifa_addr == NULL)
+			continue;
+		if (a->ifa_addr->sa_family == AF_INET)
+			own = rp_gid_from_ipv4(
+				(const uint8_t *)&((struct sockaddr_in *)(void *)a->ifa_addr)
+					->sin_addr);
+		else if (a->ifa_addr->sa_family == AF_INET6)
+			memcpy(own.b, &((struct sockaddr_in6 *)(void *)a->ifa_addr)->sin6_addr, 16);
+		else
+			continue;
+		found |= rp_gid_equal(&own, gid);
+	}
+	freeifaddrs(list);
+	return found;
+}
+
 int
 preflight_place_devices(struct preflight *pf, const struct agent_conf *conf)
 {
@@ -247,6 +289,10 @@ preflight_place_devices(struct preflight *pf, const struct agent_conf *conf)
 				(int)strcspn(d->name, ","), d->name, (int)strcspn(d->name, ","),
 				d->name);
 		preflight_parse_ip(d->conf->ip, &d->gid, &d->prefix_len);
+		if (kernel_has(&d->gid))
+			return preflight_fail(pf, RP_EX_CONFIG,
+				"device %s: %s is also an address of this kernel, which would answer for the agent: ip addr del it, or give the device another",
+				d->conf->name, d->conf->ip);
 		d->name = d->conf->name;
 		if (place_assign(&pf->plan, *d->conf->roles != '\0' ? d->conf->roles : conf->roles,
 			    kept, &d->roles, pf->why) != 0) {

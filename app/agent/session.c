@@ -17,6 +17,7 @@
 #define BACKOFF_MIN_MS  250
 #define BACKOFF_MAX_MS  30000
 #define ASKING_MAX      16
+#define EMPTY_FETCH_MS  5000
 
 static bool
 call(struct agent *agent, const char *method, const struct rp_buf *path, const char *body,
@@ -238,6 +239,9 @@ plan_fetch(struct agent *agent, struct agent_device *d)
 {
 	int64_t period = agent->conf.pinglist_update_interval_sec * 1000;
 
+	/* The first of a fleet waits for the others, not for its turn. */
+	if (d->targets.n_used == 0 && period > EMPTY_FETCH_MS)
+		period = EMPTY_FETCH_MS;
 	/* +-10 %, so that a fleet that started together drifts apart. */
 	d->next_fetch_ms = agent_mono_ms() + period - period / 10 +
 		(int64_t)rp_rng_below(&agent->session.rng, (uint64_t)period / 5 + 1);

@@ -219,8 +219,11 @@ targets_apply(struct targets *targets, const struct rp_api_pinglist *list, int64
 		if (t->entry[i].used && !t->entry[i].leaving && !t->entry[i].seen)
 			take_away(t, &t->entry[i]);
 	rescale(t);
-	rp_info("%s: pinglist has %zu targets, %u probed%s", t->dev->plan->name, list->n_targets,
-		t->n_used, t->failed != failed ? ", some could not be added" : "");
+	rp_info("%s: pinglist has %zu targets%s%s", t->dev->plan->name, list->n_targets,
+		t->failed != failed ? ", some could not be added" : "",
+		list->n_targets > 0
+			? ""
+			: ", asking again soon (agents of one hostname do not probe each other)");
 }
 
 void

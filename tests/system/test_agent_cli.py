@@ -53,6 +53,18 @@ class CliCases(Cases):
         self.refused(LO + ["--", "--device", "name=net_af_packet0,ip=10.0.0.1/24,driver=mlx9"], 78,
                      "no driver mlx9 in this build, have auto, softroce")
 
+    def case_address_of_the_kernel(self):
+        subprocess.run(["ip", "addr", "add", "10.213.7.1/32", "dev", "lo"], check=True)
+        try:
+            self.refused(LO + ["--", "--device", "name=net_af_packet0,ip=10.213.7.1/24"], 78,
+                         "is also an address of this kernel")
+        finally:
+            subprocess.run(["ip", "addr", "del", "10.213.7.1/32", "dev", "lo"], check=True)
+
+    def case_eal_as_a_value(self):
+        done = self.run("--eal", "--vdev=net_af_packet0,iface=lo", "--check", *DEVICE)
+        expect(done.returncode == 0 and "iface lo" in done.stdout, done.stderr)
+
     def case_cores(self):
         self.refused(LO + ["-l", "0-500", "--"] + DEVICE, 64, "lcore ids go up to 127")
         self.refused(LO + ["-l", "0-99", "--"] + DEVICE, 69, "not there or not allowed")

@@ -50,6 +50,7 @@ class DemoCases(Cases):
             expect(abs(p["sent"] - want) <= (2 if want == 50 else 1), f"sent {p['sent']}, want {want}: {p}")
             expect(p["sent"] == p["pending"] + sum(p[s] for s in STATES), f"states do not add up: {p}")
             expect(0 < p["rtt_p50_ns"] <= p["rtt_p99_ns"], p)
+            expect(p["responder_delay_p50_ns"] > 0 and p["prober_delay_p50_ns"] >= 0, p)
         expect("8 of 8 directed pairs answered: ok" in out, out)
         self.nothing_is_left()
 
@@ -66,7 +67,7 @@ class DemoCases(Cases):
         self.interrupted(1.5, signal.SIGINT, 130)
 
     def case_interrupted_while_it_measures(self):
-        self.interrupted(12, signal.SIGTERM, 130)
+        self.interrupted(12, signal.SIGTERM, 143)
 
     def case_killed_and_started_again(self):
         """kill -9 leaves a mesh; the next demo (or --clean) removes it."""
@@ -93,6 +94,19 @@ class DemoCases(Cases):
         expect(demo.returncode == 1, f"exit {demo.returncode}: {out}{err}")
         expect("host-b2 ended with code -9" in err, err)
         self.nothing_is_left()
+
+    def case_installs_what_is_missing(self):
+        """As the README says it, without --no-install: quiet when nothing is missing."""
+        demo = subprocess.run([DEMO, "--seconds", "2"], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, check=False, timeout=300)
+        expect(demo.returncode == 0, demo.stdout + demo.stderr)
+        self.nothing_is_left()
+
+    def case_result_file_that_cannot_be_written(self):
+        demo = self.start("--json", "/nonexistent/r.json")
+        out, err = demo.communicate(timeout=60)
+        expect(demo.returncode == 1 and "/nonexistent/r.json" in err, out + err)
+        expect("measuring" not in out, "found out after the measurement")
 
     def case_wrong_use(self):
         for argv, code, words in ((["--seconds", "1"], 2, "want 2..1200"), (["--sconds", "5"], 2, "unrecognized")):

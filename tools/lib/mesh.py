@@ -10,6 +10,7 @@ Everything has names that start with the prefix, so that leftovers can be found 
 """
 
 import fcntl
+import glob
 import json
 import os
 import shutil
@@ -91,7 +92,8 @@ class Mesh:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except OSError as e:
-            raise MeshError(f"another mesh named {prefix} is running") from e
+            raise MeshError(f"another mesh named {prefix} is running: wait for it, or end it "
+                            f"(fuser -v /run/lock/{prefix}.lock)") from e
         return held
 
     @staticmethod
@@ -100,8 +102,10 @@ class Mesh:
         return [n for n in names if n.startswith(prefix + "-")]
 
     @classmethod
-    def remove(cls, prefix):
-        """End every process in our namespaces, then the namespaces."""
+    def remove(cls, prefix, folders=False):
+        """End every process in our namespaces, then the namespaces, then the logs of earlier runs."""
+        for folder in glob.glob(os.path.join(tempfile.gettempdir(), f"{prefix}-????????")) if folders else []:
+            shutil.rmtree(folder, ignore_errors=True)
         for netns in cls.leftovers(prefix):
             for sig in (signal.SIGTERM, signal.SIGKILL):
                 pids = [int(p) for p in run("ip", "netns", "pids", netns, check=False).split()]

@@ -170,6 +170,8 @@ run__what_eal_would_take_silently__refused_with_the_fix(void)
 			"unknown EAL option --no-hug, did you mean --no-huge"},
 		{{UP, "--lcores"}, {DEVICE}, RP_EX_USAGE, "EAL option --lcores needs a value"},
 		{{UP, "stray"}, {DEVICE}, RP_EX_USAGE, "EAL option expected, found 'stray'"},
+		{{UP}, {"--device=name=net_af_packet0,ip=10.0.0.1/24,gateway=10.0.0.1,mac=02:00:00:00:00:01,vlan=5000"},
+			RP_EX_USAGE, "vlan: '5000' is out of range, want 0..4094"},
 		{{"-a", "0000:09:00.0"}, {"--device=name=0000:09:00.0,ip=10.0.0.1/24"},
 			RP_EX_UNAVAILABLE, "no such PCI device (see: lspci -D)"},
 		{{"-a", "../../etc"}, {"--device=name=x,ip=10.0.0.1/24"}, RP_EX_UNAVAILABLE,
@@ -204,7 +206,8 @@ run__without_privilege__names_the_capability(void)
 	if (seteuid(65534) != 0)
 		abort();
 	UT_EQ(run(ARGS(UP), ARGS(DEVICE)), -EINVAL);
-	UT_HAS(pf.why, "needs CAP_NET_RAW; run as root or grant it");
+	UT_HAS(pf.why,
+		"needs CAP_NET_RAW; run as root or grant it: setcap cap_net_raw,cap_net_admin+ep");
 	UT_EQ(pf.exit_code, RP_EX_PERMISSION);
 	if (seteuid(0) != 0)
 		abort();
