@@ -9,7 +9,8 @@
 #include "table.h"
 
 static const char *const heads[] = {"SOURCE", "TARGET", "TYPE", "STAMPS", ">WINDOWS", ">PROBES",
-	">OK", ">LOST", ">LOSS", ">P50", ">P99", ">MAX", NULL};
+	">OK", ">LOST", ">OTHER", ">LOSS", ">RTT P50", ">P99", ">MAX", ">PROBER P50", ">P99",
+	">RESPONDER P50", ">P99", NULL};
 
 static int
 count(const struct rp_json_at *at, const char *key, uint64_t *sum)
@@ -55,6 +56,9 @@ add_end(struct table *t, const struct rp_json_at *at, const char *key, const cha
 static int
 add_path(struct table *t, const struct rp_json_at *at)
 {
+	static const char *const times[] = {"rtt_p50_ns", "rtt_p99_ns", "rtt_max_ns",
+		"prober_delay_p50_ns", "prober_delay_p99_ns", "responder_delay_p50_ns",
+		"responder_delay_p99_ns"};
 	char type[16], stamps[16], text[32];
 	uint64_t windows = 0, ok = 0, all = 0, lost = 0;
 
@@ -75,14 +79,15 @@ add_path(struct table *t, const struct rp_json_at *at)
 	add_number(t, all);
 	add_number(t, ok);
 	add_number(t, lost);
+	/* Neither ok nor lost: local trouble, or a target that cannot be found. */
+	snprintf(text, sizeof(text), "%" PRIu64, all - ok - lost);
+	table_add_color(t, all > ok + lost ? TABLE_BAD : TABLE_GOOD, text);
 	ctl_put_ppm(text, sizeof(text), at, "loss_ppm");
 	table_add_color(t, lost > 0 ? TABLE_BAD : TABLE_GOOD, text);
-	ctl_put_ns(text, sizeof(text), at, "rtt_p50_ns");
-	table_add(t, text);
-	ctl_put_ns(text, sizeof(text), at, "rtt_p99_ns");
-	table_add(t, text);
-	ctl_put_ns(text, sizeof(text), at, "rtt_max_ns");
-	table_add(t, text);
+	for (size_t i = 0; i < RP_ARRAY_LEN(times); i++) {
+		ctl_put_ns(text, sizeof(text), at, times[i]);
+		table_add(t, text);
+	}
 	return 0;
 }
 
