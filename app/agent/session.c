@@ -72,10 +72,15 @@ note_failure(struct agent *agent, const char *what, const struct rp_http_answer 
 		/* The next one in the list, if there is one. */
 		s->controller++;
 	} else {
-		rp_log_rl(RP_LOG_WARN, "controller %s: %s answered %d: %.200s",
+		struct rp_api_refusal r;
+
+		if (rp_api_decode_refusal(answer->body, answer->body_len, &r) != 0)
+			snprintf(r.message, sizeof(r.message), "%.200s", answer->body);
+		rp_log_rl(RP_LOG_WARN, "controller %s: %s refused with %d: %s%s",
 			agent->conf.controller_addr
 				.text[s->controller % agent->conf.controller_addr.n],
-			what, answer->status, answer->body);
+			what, answer->status, r.message,
+			answer->status == 409 ? " (is --agent-id or an address given twice?)" : "");
 	}
 }
 
@@ -134,6 +139,16 @@ learn_time(struct agent *agent, int64_t server_ms)
 	s->offset_known = true;
 }
 
+static bool
+is_superseded(const struct rp_http_answer *answer)
+{
+	struct rp_api_refusal r;
+
+	return answer->status == 409 &&
+		rp_api_decode_refusal(answer->body, answer->body_len, &r) == 0 &&
+		strcmp(r.code, "superseded") == 0;
+}
+
 static void
 on_registered(const struct rp_http_answer *answer, void *arg)
 {
@@ -143,7 +158,7 @@ on_registered(const struct rp_http_answer *answer, void *arg)
 	struct rp_api_err err;
 
 	s->registering = false;
-	if (answer->status == 409 && strstr(answer->body, "superseded") != NULL) {
+	if (is_superseded(answer)) {
 		if (s->state != SESSION_SUPERSEDED)
 			rp_error(
 				"another process registered as %s: this one stops probing; give each its own --agent-id",

@@ -138,3 +138,29 @@ api_alloc(size_t n, size_t size, void *ret_array)
 	memcpy(ret_array, &array, sizeof(array));
 	return 0;
 }
+
+int
+rp_api_decode_refusal(const char *json, size_t len, struct rp_api_refusal *ret_refusal)
+{
+	struct rp_api_refusal r = {{0}, {0}, {0}};
+	struct rp_json_at root, error;
+	struct rp_json_err err;
+	struct rp_json *doc;
+	int rc = rp_json_parse(json, len, &doc, &err);
+
+	if (rc != 0)
+		return rc;
+	root = rp_json_root(doc, &err);
+	rc = rp_json_object(&root, "error", RP_JSON_REQUIRED, &error);
+	if (rc == 0)
+		rc = rp_json_string(&error, "code", RP_JSON_REQUIRED, r.code, sizeof(r.code));
+	if (rc == 0)
+		rc = rp_json_string(
+			&error, "message", RP_JSON_REQUIRED, r.message, sizeof(r.message));
+	if (rc == 0)
+		rc = rp_json_string(&error, "field", RP_JSON_OPTIONAL, r.field, sizeof(r.field));
+	rp_json_free(doc);
+	if (rc == 0)
+		*ret_refusal = r;
+	return rc;
+}

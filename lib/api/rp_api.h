@@ -176,6 +176,16 @@ struct rp_api_report_reply {
 	uint64_t sla_violations;
 };
 
+/** An error answer: {"error":{"code","message","request_id","field"?}}. */
+struct rp_api_refusal {
+	char code[64];
+	char message[256];
+	char field[96]; /* "" when it names none */
+};
+
+/** @return 0, -EINVAL when it is none of ours (a proxy's page), -ENOMEM */
+int rp_api_decode_refusal(const char *json, size_t len, struct rp_api_refusal *ret_refusal);
+
 void rp_api_encode_register(const struct rp_api_register *msg, struct rp_buf *out);
 void rp_api_encode_register_reply(const struct rp_api_register_reply *msg, struct rp_buf *out);
 void rp_api_encode_pinglist(const struct rp_api_pinglist *msg, struct rp_buf *out);

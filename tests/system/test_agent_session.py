@@ -256,6 +256,40 @@ class SessionCases(Cases):
             expect(not c.of("DELETE", "/v1/agents"), "it deleted the other one's registration")
         self.with_controller(body)
 
+    def case_conflict_is_told_in_words(self):
+        def body(c):
+            c.answers["PUT /v1/agents"] = lambda kind, request: (
+                409, {"error": {"code": "agent_id_conflict", "message": "agent_id is in use by host other",
+                                "request_id": "r", "field": "agent_id"}}, {})
+            self.start(c.url)
+            self.wait(lambda: "refused with 409: agent_id is in use by host other (is --agent-id" in self.text(),
+                      "it says so")
+            c.answers.clear()
+            self.wait(lambda: c.of("GET", "/v1/pinglist"), "it goes on when the conflict is over", 40)
+            self.stop()
+        self.with_controller(body)
+
+    def case_leaving_is_repeated_until_it_is_heard(self):
+        """A registration under way lands first, a 503 is not the end."""
+        def body(c):
+            self.start(c.url)
+            self.wait(lambda: len(c.of("PUT", "/v1/agents/one")) >= 2, "it is registered")
+
+            def slow(kind, request):
+                time.sleep(0.7)
+                return c.default(kind, request)
+
+            c.answers["PUT /v1/agents"] = slow
+            puts = len(c.of("PUT", "/v1/agents/one"))
+            self.wait(lambda: len(c.of("PUT", "/v1/agents/one")) > puts, "a heartbeat is under way")
+            refused = []
+            c.answers["DELETE /v1/agents"] = lambda kind, request: (
+                (refused.append(1), (503, {}, {}))[1] if len(refused) < 2 else (200, {}, {}))
+            self.stop()
+            calls = [call[0] for call in c.calls if call[1].startswith("/v1/agents/one")]
+            expect(calls[-3:] == ["DELETE"] * 3, f"{calls[-6:]}")
+        self.with_controller(body)
+
     def case_controller_that_hangs(self):
         """An answer that never comes holds up nothing else."""
         def body(c):

@@ -610,6 +610,26 @@ report_reply__wrong_type__names_the_field(void)
 }
 
 static void
+refusal__of_ours_or_of_a_proxy__told_apart(void)
+{
+	static const char *const bad[] = {"", "<html>", "{}", "{\"error\":1}",
+		"{\"error\":{\"code\":\"x\"}}", "{\"error\":{\"code\":1,\"message\":\"m\"}}"};
+	static const char with[] =
+		"{\"error\":{\"code\":\"c\",\"message\":\"m\",\"request_id\":\"r\",\"field\":\"f[1]\"}}";
+	static const char without[] = "{\"error\":{\"code\":\"c\",\"message\":\"m\"}}";
+	struct rp_api_refusal r;
+
+	UT_OK(rp_api_decode_refusal(with, strlen(with), &r));
+	UT_STR(r.code, "c");
+	UT_STR(r.message, "m");
+	UT_STR(r.field, "f[1]");
+	UT_OK(rp_api_decode_refusal(without, strlen(without), &r));
+	UT_STR(r.field, "");
+	for (size_t i = 0; i < RP_ARRAY_LEN(bad); i++)
+		UT_EQ(rp_api_decode_refusal(bad[i], strlen(bad[i]), &r), -EINVAL);
+}
+
+static void
 row_columns__order__is_the_contract(void)
 {
 	static const char *const want[] = {"peer", "type", "stamps", "ok", "invalid", "lost",
@@ -654,6 +674,7 @@ static const struct ut_test tests[] = {
 	UT(pinglist__wrong_type_or_range__names_the_field),
 	UT(report__wrong_type_or_range__names_the_field),
 	UT(report_reply__wrong_type__names_the_field),
+	UT(refusal__of_ours_or_of_a_proxy__told_apart),
 	UT(row_columns__order__is_the_contract),
 	UT(name__limits__are_128_bytes_and_no_slash),
 };
