@@ -37,8 +37,8 @@ end_of(const struct controller *c, const struct rp_gid *gid, const char *fallbac
 	const struct registry_rnic *rnic = registry_find_gid(&c->registry, gid);
 
 	if (rnic == NULL)
-		return (struct windows_end){*gid, fallback_host, REGISTRY_TOR_UNSPECIFIED};
-	return (struct windows_end){*gid, rnic->agent->set.hostname, registry_tor(rnic)};
+		return (struct windows_end){*gid, fallback_host, REGISTRY_TOR_UNSPECIFIED, true};
+	return (struct windows_end){*gid, rnic->agent->set.hostname, registry_tor(rnic), false};
 }
 
 /* Both locks are held. */

@@ -123,14 +123,19 @@ find_path(const struct windows *w, const struct rp_gid *source, const struct rp_
 	return NULL;
 }
 
+/* An agent's last windows come after it left: what an old path is called stays. */
 static int
 set_end(struct windows *w, struct windows_end *end, const struct windows_end *from)
 {
-	const char *host = intern(w, from->host), *tor = intern(w, from->tor);
+	const char *host, *tor;
 
+	if (from->guess && end->tor != NULL)
+		return 0;
+	host = intern(w, from->host);
+	tor = intern(w, from->tor);
 	if (host == NULL || tor == NULL)
 		return -ENOMEM;
-	*end = (struct windows_end){from->gid, host, tor};
+	*end = (struct windows_end){.gid = from->gid, .host = host, .tor = tor};
 	return 0;
 }
 

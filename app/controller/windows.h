@@ -13,17 +13,19 @@
  * Time:    milliseconds since the epoch, of window starts.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "rp_api.h"
 #include "rp_table.h"
 
-/** Names of one end of a path as they were when the last window came. */
+/** Names of one end of a path as they were when it was known last. */
 struct windows_end {
 	struct rp_gid gid;
 	const char *host;
 	const char *tor;
+	bool guess; /* of windows_add(): nobody holds the GID now, the names serve a new path only */
 };
 
 /** Merged windows of one path. */

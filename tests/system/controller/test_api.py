@@ -125,6 +125,24 @@ def test_delete_leaves_pinglists_at_once():
         eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-1").status, 404)
 
 
+def test_last_windows_after_delete_keep_the_names():
+    with Controller() as c:
+        pair(c)
+        start = now_ms() - 60000
+        send = lambda who, source, target, seq: c.call(
+            "POST", "/v1/reports", report(who, source, [target], [row(ok=10)], seq=seq,
+                                          start=start + 10000 * seq)).status
+        ends = lambda: {(p["source_host"], p["source_tor"], p["target_host"], p["target_tor"])
+                        for p in c.get("/v1/paths").json["paths"]}
+        eq((send("a", "10.0.0.1", "10.0.0.2", 1), send("b", "10.0.0.2", "10.0.0.1", 1)), (200, 200))
+        before = ends()
+        eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-1").status, 204)
+        eq((send("a", "10.0.0.1", "10.0.0.2", 2), send("b", "10.0.0.2", "10.0.0.1", 2)), (200, 200))
+        eq(ends(), before)
+        eq(c.get("/v1/matrix?window=3600").json["tors"], ["t1"])
+        eq([p["windows"] for p in c.get("/v1/paths").json["paths"]], [2, 2])
+
+
 def test_empty_set_empties_the_agent():
     with Controller() as c:
         pair(c)

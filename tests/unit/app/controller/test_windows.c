@@ -212,6 +212,57 @@ names__change_with_the_last_window(void)
 	finish();
 }
 
+static void
+add_guess(bool source, bool target, int64_t start_ms)
+{
+	struct windows_end from =
+		end("10.0.0.1", source ? "a" : "h1", source ? "unspecified" : "t1");
+	struct windows_end to = end("10.0.0.2", target ? "" : "h2", target ? "unspecified" : "t2");
+	struct rp_api_row row = {.type = RP_API_INTER_TOR, .stamps = RP_STAMPS_HW};
+
+	from.guess = source;
+	to.guess = target;
+	UT_OK(windows_add(&w, &from, &to, start_ms, 1000, &row));
+}
+
+static void
+names__guessed_ends__never_rename_a_path(void)
+{
+	for (int which = 1; which < 4; which++) {
+		windows_init(&w, 10);
+		add("10.0.0.1", "10.0.0.2", 0, 1, 2000);
+		add_guess((which & 1) != 0, (which & 2) != 0, 1000);
+		visit(0, INT64_MAX);
+		UT_EQ(n_got, 1);
+		UT_EQ_U(got.n_windows, 2);
+		UT_STR(got.source.host, "h1");
+		UT_STR(got.source.tor, "t1");
+		UT_STR(got.target.host, "h2");
+		UT_STR(got.target.tor, "t2");
+		finish();
+	}
+}
+
+static void
+names__guessed_for_a_new_path__give_way_to_known_ones(void)
+{
+	windows_init(&w, 10);
+	add_guess(true, true, 0);
+	visit(0, INT64_MAX);
+	UT_STR(got.source.tor, "unspecified");
+	UT_STR(got.target.tor, "unspecified");
+	add_guess(false, true, 1000);
+	visit(0, INT64_MAX);
+	UT_STR(got.source.tor, "t1");
+	UT_STR(got.target.tor, "unspecified");
+	add_guess(true, false, 2000);
+	visit(0, INT64_MAX);
+	UT_EQ(n_got, 1);
+	UT_STR(got.source.tor, "t1");
+	UT_STR(got.target.tor, "t2");
+	finish();
+}
+
 static const struct ut_test tests[] = {
 	UT(add__same_window_twice__merges),
 	UT(add__any_order__keeps_the_newest),
@@ -221,6 +272,8 @@ static const struct ut_test tests[] = {
 	UT(visit__callback_refuses__stops),
 	UT(expire__old_windows_and_empty_paths__leave),
 	UT(names__change_with_the_last_window),
+	UT(names__guessed_ends__never_rename_a_path),
+	UT(names__guessed_for_a_new_path__give_way_to_known_ones),
 };
 
 UT_MAIN("windows", tests)
