@@ -234,8 +234,6 @@ windows_add(struct windows *w, const struct windows_end *source, const struct wi
 
 	if (path == NULL)
 		return -ENOMEM;
-	if (start_ms > w->newest_ms)
-		w->newest_ms = start_ms;
 	for (at = path->n; at > 0 && path->window[at - 1]->start_ms > start_ms; at--)
 		continue;
 	if (at > 0 && path->window[at - 1]->start_ms == start_ms)
@@ -317,6 +315,26 @@ windows_visit(const struct windows *w, const struct windows_query *query,
 			rc = visit_path(path, query, each, arg);
 	}
 	return rc;
+}
+
+int64_t
+windows_newest(const struct windows *w, int64_t until_ms)
+{
+	struct rp_table_node *node;
+	int64_t newest_ms = 0;
+	size_t pos = 0;
+
+	for (node = rp_table_walk(&w->paths, &pos, NULL); node != NULL;
+		node = rp_table_walk(&w->paths, &pos, node)) {
+		const struct path *path = rp_container_of(node, struct path, node);
+		uint32_t at = path->n;
+
+		while (at > 0 && path->window[at - 1]->start_ms > until_ms)
+			at--;
+		if (at > 0 && path->window[at - 1]->start_ms > newest_ms)
+			newest_ms = path->window[at - 1]->start_ms;
+	}
+	return newest_ms;
 }
 
 void

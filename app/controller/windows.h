@@ -49,7 +49,6 @@ struct windows {
 	struct rp_table paths;
 	struct rp_table names;
 	size_t n_windows;
-	int64_t newest_ms; /* start of the newest window ever added, 0 before */
 };
 
 /** @p retention 1 .. 1440 windows of each path */
@@ -80,6 +79,9 @@ struct windows_query {
  */
 int windows_visit(const struct windows *w, const struct windows_query *query,
 	int (*each)(const struct windows_path *path, void *arg), void *arg);
+
+/** Start of the newest window kept that starts by @p until_ms, or 0. */
+int64_t windows_newest(const struct windows *w, int64_t until_ms);
 
 /** Drop windows that start before @p before_ms, and paths without windows. */
 void windows_expire(struct windows *w, int64_t before_ms);

@@ -237,7 +237,7 @@ def test_matrix_has_loss_quantiles_and_no_data():
     with Controller() as c:
         pair(c)
         c.call("PUT", "/v1/agents/c", agent("host-c", tor="t2", ips=["10.0.1.1"]))
-        start = now_ms()
+        start = now_ms() - 60000
         c.call("POST", "/v1/reports",
                report("a", "10.0.0.1", ["10.0.0.2", "10.0.1.1"],
                       [row(ok=90, lost=10), row(peer=1, kind=1, ok=100,
@@ -254,6 +254,33 @@ def test_matrix_has_loss_quantiles_and_no_data():
         eq(c.get("/v1/matrix?window=20").json["rows"][0][0], 50000)
         eq(c.get("/v1/matrix?metric=p42").error["field"], "metric")
         eq(c.get("/v1/matrix?window=0").error["field"], "window")
+
+
+def test_window_of_the_future_is_refused_and_blanks_nothing():
+    with Controller() as c:
+        pair(c)
+        send = lambda start, seq, **more: c.call(
+            "POST", "/v1/reports", report("a", "10.0.0.1", ["10.0.0.2"], [row(ok=90, lost=10)],
+                                          seq=seq, start=start, **more))
+        eq(send(now_ms() - 20000, 1).status, 200)
+        ahead = [61000, 3600000, 10 ** 12]
+        for seq, ms in enumerate(ahead, 2):
+            answer = send(int(time.time() * 1000) + ms, seq)
+            eq((answer.status, answer.error["field"]), (400, "window_start_ms"))
+            assert "ahead" in answer.error["message"], answer.error
+        eq(send(int(time.time() * 1000) + 50000, 9).status, 200)
+        eq(c.get("/v1/matrix").json["rows"], [[100000]])
+        # Rows of an older release may lie ahead in the store.
+        c.proc.send_signal(signal.SIGTERM)
+        eq(c.proc.wait(10), 0)
+        db = sqlite3.connect(c.db)
+        db.execute("UPDATE path_rollup_1m SET minute_ms = 3600000 * 1000000 WHERE minute_ms ="
+                   " (SELECT max(minute_ms) FROM path_rollup_1m)"
+                   " AND (SELECT count(*) FROM path_rollup_1m) > 1")
+        db.commit()
+        db.close()
+        c.start()
+        eq(c.get("/v1/matrix").json["rows"], [[100000]])
 
 
 def test_window_retention_bounds_memory():

@@ -101,7 +101,7 @@ add__any_order__keeps_the_newest(void)
 	UT_EQ(got.first_ms, 150000);
 	UT_EQ(got.last_ms, 200000);
 	UT_EQ(w.n_windows, 5);
-	UT_EQ(w.newest_ms, 190000);
+	UT_EQ(windows_newest(&w, INT64_MAX), 190000);
 	finish();
 }
 
@@ -263,6 +263,23 @@ names__guessed_for_a_new_path__give_way_to_known_ones(void)
 	finish();
 }
 
+static void
+newest__windows_ahead__do_not_count(void)
+{
+	windows_init(&w, 10);
+	UT_EQ(windows_newest(&w, INT64_MAX), 0);
+	add("10.0.0.1", "10.0.0.2", 1000, 1, 2000);
+	add("10.0.0.1", "10.0.0.2", 9000, 1, 2000);
+	add("10.0.0.1", "10.0.0.3", 2000, 1, 2000);
+	add("10.0.0.1", "10.0.0.4", 8000, 1, 2000);
+	UT_EQ(windows_newest(&w, 999), 0);
+	UT_EQ(windows_newest(&w, 1000), 1000);
+	UT_EQ(windows_newest(&w, 7999), 2000);
+	UT_EQ(windows_newest(&w, 8000), 8000);
+	UT_EQ(windows_newest(&w, 9000), 9000);
+	finish();
+}
+
 static const struct ut_test tests[] = {
 	UT(add__same_window_twice__merges),
 	UT(add__any_order__keeps_the_newest),
@@ -274,6 +291,7 @@ static const struct ut_test tests[] = {
 	UT(names__change_with_the_last_window),
 	UT(names__guessed_ends__never_rename_a_path),
 	UT(names__guessed_for_a_new_path__give_way_to_known_ones),
+	UT(newest__windows_ahead__do_not_count),
 };
 
 UT_MAIN("windows", tests)
