@@ -179,11 +179,12 @@ judge_identity(const struct registry *reg, const struct registry_agent *agent,
 	const struct rp_api_register *msg, int64_t now_ms)
 {
 	if (strcmp(agent->set.boot_id, msg->boot_id) == 0) {
-		if (msg->set_seq > agent->set.set_seq)
-			return REGISTRY_CHANGED;
-		return msg->set_seq == agent->set.set_seq && same_set(&agent->set, msg)
-			? REGISTRY_SAME
-			: REGISTRY_STALE_SET;
+		if (msg->set_seq < agent->set.set_seq)
+			return REGISTRY_STALE_SET;
+		/* Some agents count heartbeats: a number alone is no change. */
+		if (same_set(&agent->set, msg))
+			return REGISTRY_SAME;
+		return msg->set_seq > agent->set.set_seq ? REGISTRY_CHANGED : REGISTRY_STALE_SET;
 	}
 	if (boot_is_old(agent, msg->boot_id))
 		return REGISTRY_SUPERSEDED;
@@ -273,6 +274,7 @@ registry_put(struct registry *reg, const char *agent_id, struct rp_api_register 
 	if (verdict == REGISTRY_SAME) {
 		if (!registry_is_active(reg, agent, now_ms))
 			reg->version++;
+		agent->set.set_seq = msg->set_seq;
 		agent->last_seen_ms = now_ms;
 		agent->touched = true;
 	} else if (verdict == REGISTRY_CHANGED) {

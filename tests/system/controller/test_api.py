@@ -143,6 +143,23 @@ def test_last_windows_after_delete_keep_the_names():
         eq([p["windows"] for p in c.get("/v1/paths").json["paths"]], [2, 2])
 
 
+def test_heartbeats_cost_no_plan_and_no_write():
+    with Controller() as c:
+        pair(c)
+        costs = lambda: [int(re.search(r"^rpingmesh_controller_%s_total (\d+)$" % name,
+                                       c.get("/metrics", ui=True).body.decode(), re.M)[1])
+                         for name in ("plan_builds", "store_commits")]
+        builds, commits = costs()
+        for seq in [1, 1, *range(2, 30)]:
+            eq(c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.1"], seq=seq)).status,
+               200)
+        after = costs()
+        eq(after[0], builds)
+        assert after[1] <= commits + 3, "duties of the second only: %r" % after
+        eq(c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.3"], seq=31)).status, 200)
+        eq(costs()[0], builds + 1)
+
+
 def test_empty_set_empties_the_agent():
     with Controller() as c:
         pair(c)

@@ -82,6 +82,30 @@ put__same_set_again__is_a_heartbeat(void)
 }
 
 static void
+put__same_set_with_a_higher_seq__is_a_heartbeat(void)
+{
+	uint64_t version;
+
+	setup();
+	UT_EQ(put("a", "h", "b1", 1, IPS("10.0.0.1", "10.0.0.2"), T0), REGISTRY_CHANGED);
+	version = reg.version;
+	for (uint64_t seq = 2; seq < 10; seq++) {
+		UT_EQ(put("a", "h", "b1", seq, IPS("10.0.0.1", "10.0.0.2"), T0 + (int64_t)seq),
+			REGISTRY_SAME);
+		UT_EQ_U(registry_find(&reg, "a")->set.set_seq, seq);
+	}
+	UT_EQ_U(reg.version, version);
+	UT_TRUE(registry_find(&reg, "a")->touched);
+	/* The number is remembered: what was sent before it comes too late. */
+	UT_EQ(put("a", "h", "b1", 8, IPS("10.0.0.1", "10.0.0.2"), T0 + 20), REGISTRY_STALE_SET);
+	UT_EQ(put("a", "h", "b1", 8, IPS("10.0.0.3"), T0 + 20), REGISTRY_STALE_SET);
+	UT_EQ(put("a", "h", "b1", 9, IPS("10.0.0.3"), T0 + 20), REGISTRY_STALE_SET);
+	UT_EQ(put("a", "h", "b1", 10, IPS("10.0.0.3"), T0 + 20), REGISTRY_CHANGED);
+	UT_TRUE(reg.version != version);
+	registry_fini(&reg);
+}
+
+static void
 put__higher_seq__replaces_the_whole_set(void)
 {
 	setup();
@@ -282,6 +306,7 @@ list__many_agents__is_sorted_and_complete(void)
 
 static const struct ut_test tests[] = {
 	UT(put__same_set_again__is_a_heartbeat),
+	UT(put__same_set_with_a_higher_seq__is_a_heartbeat),
 	UT(put__higher_seq__replaces_the_whole_set),
 	UT(put__seq_not_above__is_stale_and_changes_nothing),
 	UT(put__new_boot_of_the_host__supersedes_the_old_one),
