@@ -393,6 +393,7 @@ make_target(struct controller *c, const struct registry_rnic *rnic, struct rp_ap
 	t->qpn = r->qpn;
 	t->qkey = r->qkey;
 	t->generation = r->generation;
+	t->hw_stamps = r->hw_stamps;
 	t->type = RP_API_TOR_MESH;
 	t->flow_label_count = c->plan_params.flow_labels;
 	memcpy(t->hostname, rnic->agent->set.hostname, sizeof(t->hostname));

@@ -65,6 +65,17 @@ def test_pinglist_then_304_then_new_tag():
         eq('"%s"' % etags["pinglist_etags"]["::ffff:10.0.0.1"], third.headers["ETag"])
 
 
+def test_targets_carry_their_stamps():
+    with Controller() as c:
+        for who, ip, stamps in (("a", "10.0.0.1", "hw"), ("b", "10.0.0.2", "sw"),
+                                ("c", "10.0.0.3", "hw")):
+            body = agent("host-" + who, ips=[rnic(ip, stamps=stamps)])
+            eq(c.call("PUT", "/v1/agents/" + who, body).status, 200)
+        targets = c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1").json["targets"]
+        eq({t["ip"]: t["stamps"] for t in targets}, {"10.0.0.2": "sw", "10.0.0.3": "hw"})
+        eq([c.get("/v1/rnics/10.0.0.%d" % i).json["stamps"] for i in (1, 2, 3)], ["hw", "sw", "hw"])
+
+
 def test_pinglist_type_splits_the_list():
     with Controller() as c:
         pair(c)
