@@ -36,7 +36,7 @@ reply_conflict(struct rp_http_request *req, const char *agent_id, enum registry_
 	switch (verdict) {
 	case REGISTRY_SUPERSEDED:
 		rp_http_reply_error(req, 409, "superseded", "boot_id",
-			"a newer process of this agent has registered");
+			"a newer process of this agent has registered, or this one has left");
 		break;
 	case REGISTRY_STALE_SET:
 		rp_http_reply_error(req, 409, "stale_set", "set_seq",
@@ -259,7 +259,7 @@ api_agent_delete(struct rp_http_request *req, void *arg)
 	}
 	pthread_mutex_lock(&c->state);
 	if (rc == 0)
-		rc = registry_delete(&c->registry, agent_id, boot_id);
+		rc = registry_delete(&c->registry, agent_id, boot_id, controller_now_ms());
 	if (rc == 0) {
 		memcpy(job->agent_id, agent_id, strlen(agent_id) + 1);
 		job->done = on_deleted;
@@ -270,7 +270,9 @@ api_agent_delete(struct rp_http_request *req, void *arg)
 	if (rc == 0)
 		return;
 	store_job_free(job);
-	if (rc == -ENOENT)
+	if (rc == -EALREADY)
+		rp_http_reply(req, 204, NULL, NULL);
+	else if (rc == -ENOENT)
 		rp_http_reply_error(req, 404, "not_found", "agent_id", "no such agent");
 	else if (rc == -EPERM)
 		rp_http_reply_error(req, 409, "superseded", "boot_id",

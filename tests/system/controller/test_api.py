@@ -131,9 +131,25 @@ def test_delete_leaves_pinglists_at_once():
         pair(c)
         eq(c.call("DELETE", "/v1/agents/b").error["field"], "boot_id")
         eq(c.call("DELETE", "/v1/agents/b?boot_id=other").status, 409)
+        for _ in range(3):
+            eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-1").status, 204)
+            eq(c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1").json["targets"], [])
+        eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-2").status, 404)
+        eq(c.call("DELETE", "/v1/agents/nobody?boot_id=boot-1").status, 404)
+
+
+def test_late_put_does_not_revive_an_agent_that_left():
+    with Controller() as c:
+        pair(c)
         eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-1").status, 204)
-        eq(c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1").json["targets"], [])
-        eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-1").status, 404)
+        late = c.call("PUT", "/v1/agents/b", agent("host-b", ips=["10.0.0.2"], seq=2))
+        eq((late.status, late.error["code"]), (409, "superseded"))
+        eq(c.get("/v1/agents/b").status, 404)
+        eq(c.call("PUT", "/v1/agents/b", agent("host-b", ips=["10.0.0.2"], boot="boot-2")).status,
+           200)
+        late = c.call("PUT", "/v1/agents/b", agent("host-b", ips=["10.0.0.2"], seq=2))
+        eq((late.status, late.error["code"]), (409, "superseded"))
+        eq(c.get("/v1/agents/b").json["boot_id"], "boot-2")
 
 
 def test_last_windows_after_delete_keep_the_names():
