@@ -2,9 +2,14 @@
 
 #include "controller.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "ut.h"
 
@@ -128,9 +133,90 @@ add_rows__each_row__has_the_names_of_its_own_peer(void)
 	teardown();
 }
 
+/* Status of one request on the agents' listener. */
+static int
+ask(const char *method, const char *target)
+{
+	char address[RP_HTTP_ADDRESS_MAX], text[512];
+	struct sockaddr_in to = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_STREAM, 0), status = 0;
+	ssize_t n;
+
+	rp_http_server_address(c.agent_server, address);
+	to.sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1));
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (!UT_OK(connect(fd, (struct sockaddr *)&to, sizeof(to))))
+		return -1;
+	n = snprintf(text, sizeof(text), "%s %s HTTP/1.1\r\nHost: c\r\nConnection: close\r\n\r\n",
+		method, target);
+	UT_EQ(write(fd, text, (size_t)n), n);
+	n = read(fd, text, sizeof(text) - 1);
+	text[n < 0 ? 0 : n] = '\0';
+	sscanf(text, "HTTP/1.1 %d", &status);
+	close(fd);
+	return status;
+}
+
+static void
+open_all(const char *path)
+{
+	struct rp_http_server_conf conf = {
+		.listen = "127.0.0.1:0",
+		.route = agent_routes,
+		.n_routes = n_agent_routes,
+		.arg = &c,
+		.threads = 1,
+		.max_header_bytes = 16384,
+		.max_body_bytes = 65536,
+		.max_connections = 16,
+		.deadline_ms = 5000,
+		.idle_ms = 5000,
+	};
+	char why[STORE_WHY_MAX];
+
+	setup();
+	UT_OK(store_open(path, &c.store, why));
+	UT_OK(rp_http_server_open(&conf, &c.agent_server, why));
+	UT_OK(rp_http_server_start(c.agent_server));
+}
+
+/* The store has no room, as behind a slow disk: nothing may be half done. */
+static void
+delete__no_room_in_the_store__changes_nothing_and_can_be_repeated(void)
+{
+	static const char *const suffix[] = {"", "-wal", "-shm", ".lock"};
+	static const char target[] = "/v1/agents/a?boot_id=b";
+	char dir[] = "/tmp/rpingmesh-ut-XXXXXX", path[64], name[80];
+
+	if (mkdtemp(dir) == NULL)
+		abort();
+	snprintf(path, sizeof(path), "%s/c.db", dir);
+	open_all(path);
+	declare("a", "t1", "10.0.0.1");
+	for (uint32_t i = 0; i < STORE_QUEUE_MAX; i++)
+		store_submit(c.store, store_job_new(STORE_EXPIRE));
+	UT_EQ(ask("DELETE", target), 503);
+	UT_EQ(ask("GET", "/v1/agents/a"), 200);
+	UT_EQ(ask("DELETE", target), 503);
+	UT_OK(store_start(c.store));
+	for (int i = 0; i < 100 && ask("DELETE", target) == 503; i++)
+		usleep(50000);
+	UT_EQ(ask("DELETE", target), 204);
+	UT_EQ(ask("GET", "/v1/agents/a"), 404);
+	rp_http_server_close(c.agent_server);
+	store_close(c.store);
+	teardown();
+	for (size_t i = 0; i < RP_ARRAY_LEN(suffix); i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffix[i]);
+		unlink(name);
+	}
+	rmdir(dir);
+}
+
 static const struct ut_test tests[] = {
 	UT(add_rows__windows_busy__leaves_the_registry_free),
 	UT(add_rows__each_row__has_the_names_of_its_own_peer),
+	UT(delete__no_room_in_the_store__changes_nothing_and_can_be_repeated),
 };
 
 UT_MAIN("controller", tests)
