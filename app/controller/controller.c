@@ -44,12 +44,21 @@ find_names(const struct controller *c, const struct rp_gid *gid, const char *fal
 	struct names *ret_names)
 {
 	const struct registry_rnic *rnic = registry_find_gid(&c->registry, gid);
+	const struct former_gid *former = NULL;
+	const char *host = fallback_host, *tor = REGISTRY_TOR_UNSPECIFIED;
 
-	ret_names->guess = rnic == NULL;
-	snprintf(ret_names->host, sizeof(ret_names->host), "%s",
-		rnic == NULL ? fallback_host : rnic->agent->set.hostname);
-	snprintf(ret_names->tor, sizeof(ret_names->tor), "%s",
-		rnic == NULL ? REGISTRY_TOR_UNSPECIFIED : registry_tor(rnic));
+	if (rnic == NULL)
+		former = former_find_gid(&c->registry.former, NULL, gid, controller_now_ms());
+	if (rnic != NULL) {
+		host = rnic->agent->set.hostname;
+		tor = registry_tor(rnic);
+	} else if (former != NULL) {
+		host = former->host;
+		tor = former->tor;
+	}
+	ret_names->guess = rnic == NULL && former == NULL;
+	snprintf(ret_names->host, sizeof(ret_names->host), "%s", host);
+	snprintf(ret_names->tor, sizeof(ret_names->tor), "%s", tor);
 }
 
 static struct windows_end

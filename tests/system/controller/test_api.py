@@ -239,6 +239,40 @@ def test_bad_row_refuses_the_whole_report():
         eq(c.get("/v1/paths").json["paths"], [])
 
 
+def test_report_of_a_gid_of_another_is_refused():
+    with Controller() as c:
+        send = lambda who, gid, seq=1: c.call(
+            "POST", "/v1/reports", report(who, gid, ["10.0.0.2"], [row(ok=1)], seq=seq,
+                                          start=now_ms() - 60000 + 10000 * seq))
+        refused = lambda answer: (answer.status, answer.error["code"], answer.error["field"])
+        want = (409, "gid_not_held", "gid")
+        eq(refused(send("a", "10.0.0.1")), want)
+        pair(c)
+        eq(refused(send("a", "10.0.0.2")), want)
+        eq(refused(send("a", "10.0.0.3")), want)
+        eq(refused(send("x", "10.0.0.1")), want)
+        eq(c.get("/v1/paths").json["paths"], [])
+        eq(send("a", "10.0.0.1").status, 200)
+        # The set changes, then the agent leaves: windows of before are still taken.
+        eq(c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.4"], seq=2)).status, 200)
+        eq((send("a", "10.0.0.1", 2).status, send("a", "10.0.0.4", 3).status), (200, 200))
+        eq(c.call("DELETE", "/v1/agents/a?boot_id=boot-1").status, 204)
+        eq((send("a", "10.0.0.1", 4).status, send("a", "10.0.0.4", 5).status), (200, 200))
+        assert 'result="invalid"} 4\n' in c.get("/metrics", ui=True).body.decode()
+
+
+def test_first_windows_after_delete_have_names_too():
+    with Controller() as c:
+        pair(c)
+        for who in "ab":
+            eq(c.call("DELETE", "/v1/agents/%s?boot_id=boot-1" % who).status, 204)
+        eq(c.call("POST", "/v1/reports",
+                  report("a", "10.0.0.1", ["10.0.0.2"], [row(ok=1)])).status, 200)
+        path = c.get("/v1/paths").json["paths"][0]
+        eq([path[k] for k in ("source_host", "source_tor", "target_host", "target_tor")],
+           ["host-a", "t1", "host-b", "t1"])
+
+
 def test_analyzer_off_refuses_politely():
     with Controller("--analyzer-enabled=false") as c:
         pair(c)

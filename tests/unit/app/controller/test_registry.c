@@ -288,6 +288,60 @@ delete__silent_agent__may_come_back_with_its_boot(void)
 	registry_fini(&reg);
 }
 
+static bool
+may_report(const char *id, const char *ip, int64_t now_ms)
+{
+	struct rp_gid gid;
+
+	rp_gid_parse(ip, &gid);
+	return registry_may_report(&reg, id, &gid, now_ms);
+}
+
+static void
+report__gid_held_now__is_the_holders_alone(void)
+{
+	setup();
+	UT_FALSE(may_report("a", "10.0.0.1", T0));
+	put("a", "h", "b1", 1, IPS("10.0.0.1"), T0);
+	put("b", "h", "b1", 1, IPS("10.0.0.2"), T0);
+	UT_TRUE(may_report("a", "10.0.0.1", T0));
+	UT_FALSE(may_report("a", "10.0.0.2", T0));
+	UT_FALSE(may_report("b", "10.0.0.1", T0));
+	UT_FALSE(may_report("x", "10.0.0.1", T0));
+	UT_FALSE(may_report("a", "10.0.0.3", T0));
+	registry_fini(&reg);
+}
+
+/* Each way to lose a GID, and for how long windows of before are taken. */
+static void
+report__gid_lost__is_taken_for_the_stale_threshold(void)
+{
+	static const char *const none[] = {NULL};
+	const int64_t lost_ms = T0 + STALE;
+	char id[RP_API_NAME_MAX];
+
+	for (int way = 0; way < 5; way++) {
+		setup();
+		put("a", "h", "b1", 1, IPS("10.0.0.1", "10.0.0.2"), T0);
+		if (way == 0)
+			UT_OK(registry_delete(&reg, "a", "b1", lost_ms));
+		else if (way == 1)
+			put("a", "h", "b1", 2, none, lost_ms);
+		else if (way == 2)
+			put("a", "h", "b2", 1, IPS("10.0.0.9"), lost_ms);
+		else if (way == 3)
+			put("x", "h2", "b2", 1, IPS("10.0.0.1", "10.0.0.2"), lost_ms);
+		else
+			UT_TRUE(registry_expire_one(&reg, lost_ms, id));
+		UT_TRUE(may_report("a", "10.0.0.1", lost_ms));
+		UT_TRUE(may_report("a", "10.0.0.2", lost_ms + STALE - 1));
+		UT_FALSE(may_report("a", "10.0.0.2", lost_ms + STALE));
+		UT_FALSE(may_report("b", "10.0.0.1", lost_ms));
+		UT_EQ(may_report("x", "10.0.0.1", lost_ms), way == 3);
+		registry_fini(&reg);
+	}
+}
+
 static void
 former__flood_of_leavers__is_bounded(void)
 {
@@ -401,6 +455,8 @@ static const struct ut_test tests[] = {
 	UT(delete__late_put_of_a_boot_that_left__is_superseded),
 	UT(delete__repeated__is_known_to_have_left),
 	UT(delete__silent_agent__may_come_back_with_its_boot),
+	UT(report__gid_held_now__is_the_holders_alone),
+	UT(report__gid_lost__is_taken_for_the_stale_threshold),
 	UT(former__flood_of_leavers__is_bounded),
 	UT(expire__threshold__is_exact),
 	UT(tor__own_then_agents_then_unspecified),
