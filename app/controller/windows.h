@@ -9,7 +9,8 @@
  * N windows. Questions merge the windows they cover; histograms merge exactly.
  *
  * Thread:  the caller locks.
- * Memory:  heap; windows leave when newer ones push them out or age does.
+ * Memory:  heap; windows leave when newer ones push them out or age does, and
+ *          names with their last path.
  * Time:    milliseconds since the epoch, of window starts.
  */
 

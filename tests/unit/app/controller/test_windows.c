@@ -264,6 +264,36 @@ names__guessed_for_a_new_path__give_way_to_known_ones(void)
 }
 
 static void
+names__without_a_path__are_freed(void)
+{
+	char host[16], ip[24];
+
+	windows_init(&w, 10);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 100; i++) {
+			struct windows_end from, to = end("10.0.0.2", "h2", "t");
+			struct rp_api_row row = {.stamps = RP_STAMPS_HW};
+
+			snprintf(host, sizeof(host), "host-%d-%d", round, i);
+			snprintf(ip, sizeof(ip), "10.0.1.%d", 1 + i);
+			from = end(ip, host, "t");
+			UT_OK(windows_add(&w, &from, &to, 1000 * (round + 1), 1000, &row));
+		}
+		/* A renamed path lets its old names go. */
+		UT_EQ(w.names.n, 102);
+	}
+	windows_expire(&w, 3000);
+	UT_EQ(w.names.n, 102);
+	add("10.0.9.1", "10.0.0.2", 9000, 1, 2000);
+	windows_expire(&w, 9000);
+	UT_EQ(w.paths.n, 1);
+	UT_EQ(w.names.n, 4);
+	windows_expire(&w, 10000);
+	UT_EQ(w.names.n, 0);
+	finish();
+}
+
+static void
 newest__windows_ahead__do_not_count(void)
 {
 	windows_init(&w, 10);
@@ -291,6 +321,7 @@ static const struct ut_test tests[] = {
 	UT(names__change_with_the_last_window),
 	UT(names__guessed_ends__never_rename_a_path),
 	UT(names__guessed_for_a_new_path__give_way_to_known_ones),
+	UT(names__without_a_path__are_freed),
 	UT(newest__windows_ahead__do_not_count),
 };
 
