@@ -36,7 +36,7 @@ reply_conflict(struct rp_http_request *req, const char *agent_id, enum registry_
 	switch (verdict) {
 	case REGISTRY_SUPERSEDED:
 		rp_http_reply_error(req, 409, "superseded", "boot_id",
-			"a newer process of this agent has registered");
+			"a newer process of this agent has registered, or this one has left");
 		break;
 	case REGISTRY_STALE_SET:
 		rp_http_reply_error(req, 409, "stale_set", "set_seq",
@@ -239,45 +239,65 @@ on_deleted(struct store_job *job RP_UNUSED, int rc RP_UNUSED, void *arg)
 	rp_http_reply(arg, 204, NULL, NULL);
 }
 
+/*
+ * The store takes the job before the registry forgets, so that a refusal changes
+ * nothing. @p req may be answered, and gone, as soon as the store has the job.
+ */
+static int
+delete_agent(struct controller *c, struct rp_http_request *req, const char *agent_id,
+	const char *boot_id)
+{
+	struct store_job *job = store_job_new(STORE_DELETE_AGENT);
+	int64_t now_ms = controller_now_ms();
+	char boot[RP_API_UUID_MAX];
+	int rc;
+
+	if (job == NULL)
+		return -ENOMEM;
+	snprintf(job->agent_id, sizeof(job->agent_id), "%s", agent_id);
+	snprintf(boot, sizeof(boot), "%s", boot_id);
+	job->done = on_deleted;
+	job->arg = req;
+	pthread_mutex_lock(&c->state);
+	rc = registry_check_delete(&c->registry, agent_id, boot_id, now_ms);
+	if (rc == 0) {
+		char id[RP_API_NAME_MAX];
+
+		memcpy(id, job->agent_id, sizeof(id));
+		rc = store_submit(c->store, job);
+		if (rc == 0)
+			registry_delete(&c->registry, id, boot, now_ms);
+	}
+	pthread_mutex_unlock(&c->state);
+	if (rc != 0)
+		store_job_free(job);
+	return rc;
+}
+
 void
 api_agent_delete(struct rp_http_request *req, void *arg)
 {
-	struct controller *c = arg;
 	const char *boot_id = rp_http_request_query(req, "boot_id");
-	struct store_job *job = store_job_new(STORE_DELETE_AGENT);
 	const char *agent_id;
-	int rc = job == NULL ? -ENOMEM : 0;
+	int rc;
 
-	if (!path_agent_id(req, &agent_id)) {
-		store_job_free(job);
+	if (!path_agent_id(req, &agent_id))
 		return;
-	}
 	if (boot_id == NULL) {
-		store_job_free(job);
 		rp_http_reply_error(req, 400, "invalid", "boot_id", "boot_id is missing");
 		return;
 	}
-	pthread_mutex_lock(&c->state);
-	if (rc == 0)
-		rc = registry_delete(&c->registry, agent_id, boot_id);
-	if (rc == 0) {
-		memcpy(job->agent_id, agent_id, strlen(agent_id) + 1);
-		job->done = on_deleted;
-		job->arg = req;
-		rc = store_submit(c->store, job);
-	}
-	pthread_mutex_unlock(&c->state);
-	if (rc == 0)
-		return;
-	store_job_free(job);
-	if (rc == -ENOENT)
+	rc = delete_agent(arg, req, agent_id, boot_id);
+	if (rc == -EALREADY)
+		rp_http_reply(req, 204, NULL, NULL);
+	else if (rc == -ENOENT)
 		rp_http_reply_error(req, 404, "not_found", "agent_id", "no such agent");
 	else if (rc == -EPERM)
 		rp_http_reply_error(req, 409, "superseded", "boot_id",
 			"another process of this agent is registered");
 	else if (rc == -EAGAIN)
 		api_reply_busy(req, BUSY_SEC, "too many writes are waiting");
-	else
+	else if (rc != 0)
 		api_reply_no_memory(req);
 }
 
@@ -393,6 +413,7 @@ make_target(struct controller *c, const struct registry_rnic *rnic, struct rp_ap
 	t->qpn = r->qpn;
 	t->qkey = r->qkey;
 	t->generation = r->generation;
+	t->hw_stamps = r->hw_stamps;
 	t->type = RP_API_TOR_MESH;
 	t->flow_label_count = c->plan_params.flow_labels;
 	memcpy(t->hostname, rnic->agent->set.hostname, sizeof(t->hostname));

@@ -7,13 +7,12 @@
 
 #include "api.h"
 
-#define PPM             1000000u
-#define WINDOW_SEC      60
-#define WINDOW_SEC_MAX  86400
-#define PATHS_DEFAULT   1000
-#define PATHS_MAX       20000
-#define EPOCH_MAX_MS    INT64_C(4102444800000)
-#define FUTURE_SLACK_MS 60000
+#define PPM            1000000u
+#define WINDOW_SEC     60
+#define WINDOW_SEC_MAX 86400
+#define PATHS_DEFAULT  1000
+#define PATHS_MAX      20000
+#define EPOCH_MAX_MS   INT64_C(4102444800000)
 
 enum metric {
 	METRIC_LOSS,
@@ -144,13 +143,13 @@ put_matrix(struct rp_buf *out, const struct matrix *m, enum metric metric)
 
 /*
  * The last @window_sec of windows, seen from the newest one: reports of a
- * window arrive after its end. A clock far ahead does not count.
+ * window arrive after its end. One that starts later than now, by a clock that
+ * is ahead, must not move the view past all others.
  */
 static struct windows_query
 recent(const struct windows *w, int64_t window_sec)
 {
-	int64_t newest_ms = (int64_t)rp_min_u64(
-		(uint64_t)w->newest_ms, (uint64_t)(controller_now_ms() + FUTURE_SLACK_MS));
+	int64_t newest_ms = windows_newest(w, controller_now_ms());
 
 	return (struct windows_query){
 		.from_ms = newest_ms - window_sec * 1000 + 1, .to_ms = newest_ms + 1};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api.h"
@@ -8,8 +9,9 @@
 
 #define RP_LOG_COMPONENT "api"
 
-#define BUSY_SEC    1
-#define FAILING_SEC 5
+#define BUSY_SEC        1
+#define FAILING_SEC     5
+#define FUTURE_SLACK_MS 60000
 
 struct report_job {
 	struct controller *controller;
@@ -67,6 +69,35 @@ make_job(struct controller *c, struct rp_http_request *req)
 	return job;
 }
 
+/* What the decoder cannot know. @return 0, -EINVAL, -EPERM (not the agent's GID) */
+static int
+check(struct controller *c, const struct rp_api_report *report, int64_t now_ms,
+	struct rp_api_err *reterr)
+{
+	bool may;
+
+	if (report->window_start_ms > now_ms + FUTURE_SLACK_MS) {
+		snprintf(reterr->field, sizeof(reterr->field), "window_start_ms");
+		snprintf(reterr->message, sizeof(reterr->message),
+			"is more than %d s ahead of the controller's clock",
+			FUTURE_SLACK_MS / 1000);
+		return -EINVAL;
+	}
+	pthread_mutex_lock(&c->state);
+	may = registry_may_report(&c->registry, report->agent_id, &report->gid, now_ms);
+	pthread_mutex_unlock(&c->state);
+	return may ? 0 : -EPERM;
+}
+
+static void
+reply_invalid(struct controller *c, struct rp_http_request *req, const struct rp_api_err *err)
+{
+	atomic_fetch_add(&c->reports_invalid, 1);
+	rp_log_rl(RP_LOG_WARN, "report from %s: %s %s", rp_http_request_peer(req), err->field,
+		err->message);
+	rp_http_reply_error(req, 400, "invalid", err->field, "%s %s", err->field, err->message);
+}
+
 void
 api_report_post(struct rp_http_request *req, void *arg)
 {
@@ -85,6 +116,8 @@ api_report_post(struct rp_http_request *req, void *arg)
 		return;
 	}
 	rc = rp_api_decode_report(body, len, &job->report, &err);
+	if (rc == 0)
+		rc = check(c, &job->report, job->now_ms, &err);
 	if (rc == 0 && c->conf.analyzer_enabled) {
 		rc = store_submit(c->store, job);
 		if (rc == 0)
@@ -93,11 +126,13 @@ api_report_post(struct rp_http_request *req, void *arg)
 	free(job->arg);
 	store_job_free(job);
 	if (rc == -EINVAL) {
+		reply_invalid(c, req, &err);
+	} else if (rc == -EPERM) {
 		atomic_fetch_add(&c->reports_invalid, 1);
-		rp_log_rl(RP_LOG_WARN, "report from %s: %s %s", rp_http_request_peer(req),
-			err.field, err.message);
-		rp_http_reply_error(
-			req, 400, "invalid", err.field, "%s %s", err.field, err.message);
+		rp_log_rl(RP_LOG_WARN, "report from %s: its agent does not hold its GID",
+			rp_http_request_peer(req));
+		rp_http_reply_error(req, 409, "gid_not_held", "gid",
+			"this agent has not registered the GID within stale_threshold_sec");
 	} else if (rc == -EAGAIN) {
 		atomic_fetch_add(&c->reports_refused, 1);
 		api_reply_busy(req, BUSY_SEC, "too many reports are waiting");

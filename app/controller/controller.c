@@ -31,37 +31,70 @@ controller_now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static struct windows_end
-end_of(const struct controller *c, const struct rp_gid *gid, const char *fallback_host)
+/* The names of one GID, copied from the registry. */
+struct names {
+	char host[RP_API_NAME_MAX];
+	char tor[RP_API_NAME_MAX];
+	bool guess;
+};
+
+/* The state lock is held, or no thread runs yet. */
+static void
+find_names(const struct controller *c, const struct rp_gid *gid, const char *fallback_host,
+	struct names *ret_names)
 {
 	const struct registry_rnic *rnic = registry_find_gid(&c->registry, gid);
+	const struct former_gid *former = NULL;
+	const char *host = fallback_host, *tor = REGISTRY_TOR_UNSPECIFIED;
 
 	if (rnic == NULL)
-		return (struct windows_end){*gid, fallback_host, REGISTRY_TOR_UNSPECIFIED};
-	return (struct windows_end){*gid, rnic->agent->set.hostname, registry_tor(rnic)};
+		former = former_find_gid(&c->registry.former, NULL, gid, controller_now_ms());
+	if (rnic != NULL) {
+		host = rnic->agent->set.hostname;
+		tor = registry_tor(rnic);
+	} else if (former != NULL) {
+		host = former->host;
+		tor = former->tor;
+	}
+	ret_names->guess = rnic == NULL && former == NULL;
+	snprintf(ret_names->host, sizeof(ret_names->host), "%s", host);
+	snprintf(ret_names->tor, sizeof(ret_names->tor), "%s", tor);
 }
 
-/* Both locks are held. */
-static void
-add_row(struct controller *c, const struct rp_gid *source, const struct rp_gid *target,
-	const char *source_host, int64_t start_ms, uint32_t window_ms, struct rp_api_row *row)
+static struct windows_end
+end_of(const struct rp_gid *gid, const struct names *names)
 {
-	struct windows_end from = end_of(c, source, source_host), to = end_of(c, target, "");
-
-	if (windows_add(&c->windows, &from, &to, start_ms, window_ms, row) != 0)
-		rp_log_rl(RP_LOG_ERROR, "out of memory: a row is in the store only");
+	return (struct windows_end){*gid, names->host, names->tor, names->guess};
 }
 
+/* Readers hold the windows' lock for long: nobody waits for it with the registry locked. */
 void
 controller_add_rows(struct controller *c, struct rp_api_report *report)
 {
-	pthread_mutex_lock(&c->state);
-	pthread_mutex_lock(&c->windows_lock);
-	for (size_t i = 0; i < report->n_rows; i++)
-		add_row(c, &report->gid, &report->peer[report->row[i].peer].gid, report->agent_id,
-			report->window_start_ms, report->window_ms, &report->row[i]);
-	pthread_mutex_unlock(&c->windows_lock);
-	pthread_mutex_unlock(&c->state);
+	struct names *names = calloc(report->n_peers + 1, sizeof(*names));
+	struct windows_end from, to;
+	int rc = names == NULL ? -ENOMEM : 0;
+
+	if (rc == 0) {
+		pthread_mutex_lock(&c->state);
+		find_names(c, &report->gid, report->agent_id, &names[report->n_peers]);
+		for (size_t i = 0; i < report->n_peers; i++)
+			find_names(c, &report->peer[i].gid, "", &names[i]);
+		pthread_mutex_unlock(&c->state);
+		from = end_of(&report->gid, &names[report->n_peers]);
+		pthread_mutex_lock(&c->windows_lock);
+		for (size_t i = 0; i < report->n_rows && rc == 0; i++) {
+			struct rp_api_row *row = &report->row[i];
+
+			to = end_of(&report->peer[row->peer].gid, &names[row->peer]);
+			rc = windows_add(&c->windows, &from, &to, report->window_start_ms,
+				report->window_ms, row);
+		}
+		pthread_mutex_unlock(&c->windows_lock);
+	}
+	free(names);
+	if (rc != 0)
+		rp_log_rl(RP_LOG_ERROR, "out of memory: rows are in the store only");
 }
 
 static int
@@ -69,10 +102,17 @@ restore_row(int64_t minute_ms, const struct rp_gid *source, const struct rp_gid 
 	struct rp_api_row *row, void *arg)
 {
 	struct controller *c = arg;
+	struct names source_names, target_names;
+	struct windows_end from, to;
+	int rc;
 
-	add_row(c, source, target, "", minute_ms, (uint32_t)ROLLUP_MS, row);
+	find_names(c, source, "", &source_names);
+	find_names(c, target, "", &target_names);
+	from = end_of(source, &source_names);
+	to = end_of(target, &target_names);
+	rc = windows_add(&c->windows, &from, &to, minute_ms, (uint32_t)ROLLUP_MS, row);
 	rp_api_row_fini(row);
-	return 0;
+	return rc;
 }
 
 static int

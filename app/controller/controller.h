@@ -9,7 +9,8 @@
  *
  * Thread:  HTTP loops run the handlers, the store's writer the callbacks of its
  *          jobs, main the signals and the duties of controller_tick().
- * Locks:   plan_build_lock before state before windows; plan_lock is a leaf.
+ * Locks:   plan_build_lock before state; state, windows_lock and plan_lock are
+ *          leaves: none of them is awaited while another is held.
  * Time:    wall clock, ms since the epoch.
  */
 

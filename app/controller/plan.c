@@ -623,7 +623,7 @@ add_member(struct digest *d, const struct member *m)
 {
 	add_word(d, m->hash);
 	add_word(d, (uint64_t)m->r.qpn << 32 | m->r.qkey);
-	add_word(d, m->r.generation);
+	add_word(d, (uint64_t)m->r.hw_stamps << 32 | m->r.generation);
 	add_word(d, m->host_hash);
 	add_word(d, hash_bytes(m->r.tor, strlen(m->r.tor)));
 	add_word(d, hash_bytes(m->r.device, strlen(m->r.device)));
@@ -660,6 +660,7 @@ make_target(const struct plan *plan, const struct member *from, const struct edg
 	t->qpn = r->qpn;
 	t->qkey = r->qkey;
 	t->generation = r->generation;
+	t->hw_stamps = r->hw_stamps;
 	t->type = (enum rp_api_type)edge->type;
 	t->flow_label_seed = rp_flow_seed(&from->r.gid, &r->gid);
 	t->flow_label_count = plan->params.flow_labels;

@@ -20,6 +20,7 @@
  * Time:    seconds since the epoch, from the caller.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,7 @@ struct plan_rnic {
 	uint32_t qpn;
 	uint32_t qkey;
 	uint32_t generation;
+	bool hw_stamps;
 	const char *host; /* hostname: RNICs of one host do not probe each other */
 	const char *tor;
 	const char *rail; /* "" unknown */

@@ -50,7 +50,7 @@ add_rnics(struct snapshot *s, const struct registry_agent *agent)
 		if (decl == NULL || !decl->up)
 			continue;
 		s->rnic[s->n++] = (struct plan_rnic){decl->gid, decl->qpn, decl->qkey,
-			decl->generation, keep_name(s, agent->set.hostname),
+			decl->generation, decl->hw_stamps, keep_name(s, agent->set.hostname),
 			keep_name(s, registry_tor(&agent->rnic[i])), keep_name(s, decl->rail),
 			keep_name(s, decl->device)};
 	}

@@ -25,6 +25,7 @@ void
 registry_init(struct registry *reg, int64_t active_ms, int64_t stale_ms)
 {
 	*reg = (struct registry){.active_ms = active_ms, .stale_ms = stale_ms, .version = 1};
+	former_init(&reg->former, stale_ms);
 }
 
 struct registry_agent *
@@ -82,6 +83,33 @@ drop_rnics(struct registry *reg, struct registry_agent *agent)
 }
 
 static void
+remember_rnic(struct registry *reg, const struct registry_rnic *rnic, int64_t now_ms)
+{
+	former_add_gid(&reg->former, rnic->agent->agent_id, &rnic->decl->gid,
+		rnic->agent->set.hostname, registry_tor(rnic), now_ms);
+}
+
+static bool
+has_gid(const struct rp_api_register *set, const struct rp_gid *gid)
+{
+	for (size_t i = 0; i < set->n_rnics; i++)
+		if (rp_gid_equal(&set->rnic[i].gid, gid))
+			return true;
+	return false;
+}
+
+/* The GIDs that @agent gives up: all, or those that are not in @next. */
+static void
+remember_rnics(struct registry *reg, const struct registry_agent *agent,
+	const struct rp_api_register *next, int64_t now_ms)
+{
+	for (size_t i = 0; i < agent->set.n_rnics; i++)
+		if (agent->rnic[i].decl != NULL &&
+			(next == NULL || !has_gid(next, &agent->rnic[i].decl->gid)))
+			remember_rnic(reg, &agent->rnic[i], now_ms);
+}
+
+static void
 forget(struct registry *reg, struct registry_agent *agent)
 {
 	drop_rnics(reg, agent);
@@ -102,6 +130,7 @@ registry_fini(struct registry *reg)
 	}
 	rp_table_fini(&reg->by_id);
 	rp_table_fini(&reg->by_gid);
+	former_fini(&reg->former);
 }
 
 /* Index of RNICs of @set. Its memory moves to @agent on success. */
@@ -165,12 +194,21 @@ same_set(const struct rp_api_register *a, const struct rp_api_register *b)
 }
 
 static bool
-boot_is_old(const struct registry_agent *agent, const char *boot_id)
+boot_is_old(const char (*old_boot)[RP_API_UUID_MAX], const char *boot_id)
 {
 	for (size_t i = 0; i < REGISTRY_OLD_BOOTS; i++)
-		if (strcmp(agent->old_boot[i], boot_id) == 0)
+		if (strcmp(old_boot[i], boot_id) == 0)
 			return true;
 	return false;
+}
+
+/* A PUT may be under way still when the DELETE after it has been served. */
+static bool
+boot_has_left(const struct registry *reg, const char *agent_id, const char *boot_id, int64_t now_ms)
+{
+	const struct former_agent *a = former_find_agent(&reg->former, agent_id, now_ms);
+
+	return a != NULL && boot_is_old(a->boot, boot_id);
 }
 
 /* What the agent's own history says about @msg. */
@@ -179,13 +217,14 @@ judge_identity(const struct registry *reg, const struct registry_agent *agent,
 	const struct rp_api_register *msg, int64_t now_ms)
 {
 	if (strcmp(agent->set.boot_id, msg->boot_id) == 0) {
-		if (msg->set_seq > agent->set.set_seq)
-			return REGISTRY_CHANGED;
-		return msg->set_seq == agent->set.set_seq && same_set(&agent->set, msg)
-			? REGISTRY_SAME
-			: REGISTRY_STALE_SET;
+		if (msg->set_seq < agent->set.set_seq)
+			return REGISTRY_STALE_SET;
+		/* Some agents count heartbeats: a number alone is no change. */
+		if (same_set(&agent->set, msg))
+			return REGISTRY_SAME;
+		return msg->set_seq > agent->set.set_seq ? REGISTRY_CHANGED : REGISTRY_STALE_SET;
 	}
-	if (boot_is_old(agent, msg->boot_id))
+	if (boot_is_old(agent->old_boot, msg->boot_id))
 		return REGISTRY_SUPERSEDED;
 	/* A new process of the same host is a restart; of another host, a mistake. */
 	if (strcmp(agent->set.hostname, msg->hostname) != 0 &&
@@ -214,27 +253,41 @@ gid_is_busy(const struct registry *reg, const struct registry_agent *agent,
 
 /* The silent holder of a GID loses it: its set shrinks by that RNIC. */
 static void
-take_gids(
-	struct registry *reg, const struct registry_agent *agent, const struct rp_api_register *msg)
+take_gids(struct registry *reg, const struct registry_agent *agent,
+	const struct rp_api_register *msg, int64_t now_ms)
 {
 	for (size_t i = 0; i < msg->n_rnics; i++) {
 		struct registry_rnic *held = registry_find_gid(reg, &msg->rnic[i].gid);
 
 		if (held == NULL || held->agent == agent)
 			continue;
+		remember_rnic(reg, held, now_ms);
 		rp_table_remove(&reg->by_gid, &held->node);
 		held->decl = NULL;
 	}
 }
 
 static void
-push_boot(struct registry_agent *agent, const char *boot_id)
+push_boot(char (*old_boot)[RP_API_UUID_MAX], const char *boot_id)
 {
-	if (agent->set.boot_id[0] == '\0' || strcmp(agent->set.boot_id, boot_id) == 0)
+	if (boot_id[0] == '\0')
 		return;
-	memmove(agent->old_boot[1], agent->old_boot[0],
-		sizeof(agent->old_boot) - sizeof(agent->old_boot[0]));
-	memcpy(agent->old_boot[0], agent->set.boot_id, sizeof(agent->old_boot[0]));
+	memmove(old_boot[1], old_boot[0], (REGISTRY_OLD_BOOTS - 1) * sizeof(old_boot[0]));
+	memcpy(old_boot[0], boot_id, sizeof(old_boot[0]));
+}
+
+/* A new agent, with what is remembered of one that left under its name. */
+static struct registry_agent *
+come_back(struct registry *reg, const char *agent_id, int64_t now_ms)
+{
+	const struct former_agent *left = former_find_agent(&reg->former, agent_id, now_ms);
+	struct registry_agent *agent = add_agent(reg, agent_id);
+
+	if (agent != NULL && left != NULL)
+		memcpy(agent->old_boot, left->boot, sizeof(agent->old_boot));
+	if (agent != NULL)
+		former_drop_agent(&reg->former, agent_id);
+	return agent;
 }
 
 static bool
@@ -247,12 +300,15 @@ has_lost_gid(const struct registry_agent *agent)
 }
 
 static enum registry_verdict
-judge(const struct registry *reg, const struct registry_agent *agent,
+judge(const struct registry *reg, const char *agent_id, const struct registry_agent *agent,
 	const struct rp_api_register *msg, int64_t now_ms, struct registry_conflict *ret_conflict)
 {
-	enum registry_verdict verdict =
-		agent == NULL ? REGISTRY_CHANGED : judge_identity(reg, agent, msg, now_ms);
+	enum registry_verdict verdict = REGISTRY_CHANGED;
 
+	if (agent != NULL)
+		verdict = judge_identity(reg, agent, msg, now_ms);
+	else if (boot_has_left(reg, agent_id, msg->boot_id, now_ms))
+		verdict = REGISTRY_SUPERSEDED;
 	/* Heard again after a silence in which it lost a GID: it claims that back. */
 	if (verdict == REGISTRY_SAME && has_lost_gid(agent))
 		verdict = REGISTRY_CHANGED;
@@ -268,20 +324,23 @@ registry_put(struct registry *reg, const char *agent_id, struct rp_api_register 
 	int64_t now_ms, enum registry_verdict *ret_verdict, struct registry_conflict *ret_conflict)
 {
 	struct registry_agent *agent = registry_find(reg, agent_id);
-	enum registry_verdict verdict = judge(reg, agent, msg, now_ms, ret_conflict);
+	enum registry_verdict verdict = judge(reg, agent_id, agent, msg, now_ms, ret_conflict);
 
 	if (verdict == REGISTRY_SAME) {
 		if (!registry_is_active(reg, agent, now_ms))
 			reg->version++;
+		agent->set.set_seq = msg->set_seq;
 		agent->last_seen_ms = now_ms;
 		agent->touched = true;
 	} else if (verdict == REGISTRY_CHANGED) {
 		if (agent == NULL)
-			agent = add_agent(reg, agent_id);
+			agent = come_back(reg, agent_id, now_ms);
 		if (agent == NULL)
 			return -ENOMEM;
-		take_gids(reg, agent, msg);
-		push_boot(agent, msg->boot_id);
+		take_gids(reg, agent, msg, now_ms);
+		remember_rnics(reg, agent, msg, now_ms);
+		if (strcmp(agent->set.boot_id, msg->boot_id) != 0)
+			push_boot(agent->old_boot, agent->set.boot_id);
 		if (take_set(reg, agent, msg) != 0)
 			return -ENOMEM;
 		agent->last_seen_ms = now_ms;
@@ -314,16 +373,39 @@ registry_restore(struct registry *reg, const char *agent_id,
 }
 
 int
-registry_delete(struct registry *reg, const char *agent_id, const char *boot_id)
+registry_check_delete(
+	const struct registry *reg, const char *agent_id, const char *boot_id, int64_t now_ms)
 {
-	struct registry_agent *agent = registry_find(reg, agent_id);
+	const struct registry_agent *agent = registry_find(reg, agent_id);
 
 	if (agent == NULL)
-		return -ENOENT;
-	if (boot_id != NULL && strcmp(boot_id, agent->set.boot_id) != 0)
-		return -EPERM;
+		return boot_has_left(reg, agent_id, boot_id, now_ms) ? -EALREADY : -ENOENT;
+	return strcmp(boot_id, agent->set.boot_id) == 0 ? 0 : -EPERM;
+}
+
+int
+registry_delete(struct registry *reg, const char *agent_id, const char *boot_id, int64_t now_ms)
+{
+	struct registry_agent *agent = registry_find(reg, agent_id);
+	int rc = registry_check_delete(reg, agent_id, boot_id, now_ms);
+
+	if (rc != 0)
+		return rc;
+	remember_rnics(reg, agent, NULL, now_ms);
+	push_boot(agent->old_boot, agent->set.boot_id);
+	former_add_agent(&reg->former, agent_id, agent->old_boot, now_ms);
 	forget(reg, agent);
 	return 0;
+}
+
+bool
+registry_may_report(
+	const struct registry *reg, const char *agent_id, const struct rp_gid *gid, int64_t now_ms)
+{
+	const struct registry_rnic *rnic = registry_find_gid(reg, gid);
+
+	return (rnic != NULL && strcmp(rnic->agent->agent_id, agent_id) == 0) ||
+		former_find_gid(&reg->former, agent_id, gid, now_ms) != NULL;
 }
 
 bool
@@ -339,6 +421,7 @@ registry_expire_one(struct registry *reg, int64_t now_ms, char *ret_agent_id)
 		if (now_ms - agent->last_seen_ms < reg->stale_ms)
 			continue;
 		memcpy(ret_agent_id, agent->agent_id, sizeof(agent->agent_id));
+		remember_rnics(reg, agent, NULL, now_ms);
 		forget(reg, agent);
 		return true;
 	}

@@ -16,11 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "former.h"
 #include "rp_api.h"
 #include "rp_table.h"
-
-/** Old boot_ids of an agent that are remembered, newest first. */
-#define REGISTRY_OLD_BOOTS 4
 
 #define REGISTRY_TOR_UNSPECIFIED "unspecified"
 
@@ -46,14 +44,15 @@ struct registry {
 	int64_t stale_ms;
 	struct rp_table by_id;
 	struct rp_table by_gid;
-	uint64_t version; /* changes whenever a plan may change */
+	struct former former; /* for stale_ms */
+	uint64_t version;     /* changes whenever a plan may change */
 	uint64_t conflicts;
 };
 
 enum registry_verdict {
 	REGISTRY_SAME,       /* heartbeat: nothing new */
 	REGISTRY_CHANGED,    /* applied */
-	REGISTRY_SUPERSEDED, /* 409: a newer process of this agent_id has registered */
+	REGISTRY_SUPERSEDED, /* 409: a newer process has registered, or this one has left */
 	REGISTRY_STALE_SET,  /* 409: set_seq is not above the one applied */
 	REGISTRY_AGENT_BUSY, /* 409: another live host holds the agent_id */
 	REGISTRY_GID_BUSY,   /* 409: another live agent holds a GID of the set */
@@ -88,11 +87,20 @@ int registry_restore(struct registry *reg, const char *agent_id,
 	const char (*old_boot)[RP_API_UUID_MAX], int64_t last_seen_ms, struct rp_api_register *set);
 
 /**
- * Forget an agent.
- * @param boot_id  must be its current one; NULL: any
- * @return 0, -ENOENT, -EPERM (another boot_id)
+ * What registry_delete() will say.
+ * @param boot_id  must be its current one
+ * @return 0, -EALREADY (it has left), -ENOENT, -EPERM (another boot_id)
  */
-int registry_delete(struct registry *reg, const char *agent_id, const char *boot_id);
+int registry_check_delete(
+	const struct registry *reg, const char *agent_id, const char *boot_id, int64_t now_ms);
+
+/** Forget an agent, but its boot_ids. @return as registry_check_delete() */
+int registry_delete(
+	struct registry *reg, const char *agent_id, const char *boot_id, int64_t now_ms);
+
+/** Whether @p agent_id holds @p gid, or held it less than stale_ms ago. */
+bool registry_may_report(
+	const struct registry *reg, const char *agent_id, const struct rp_gid *gid, int64_t now_ms);
 
 struct registry_agent *registry_find(const struct registry *reg, const char *agent_id);
 struct registry_rnic *registry_find_gid(const struct registry *reg, const struct rp_gid *gid);

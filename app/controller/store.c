@@ -23,6 +23,7 @@
 
 #define BATCH_MAX 1000u
 #define RETRY_SEC 1
+#define SEC_NS    INT64_C(1000000000)
 
 STAILQ_HEAD(job_list, store_job);
 
@@ -37,7 +38,9 @@ struct store {
 	struct job_list queue;
 	uint32_t n_queued;
 	bool stopping;
-	struct job_list unsaved; /* writer only: done() was called */
+	struct job_list unsaved; /* writer only: done() was called; one per agent at most */
+	int64_t retry_ns;        /* writer only: next attempt for them */
+	bool begun;              /* writer only: the last commit() got its transaction */
 	_Atomic uint32_t n_unsaved;
 	_Atomic bool up;
 	_Atomic uint64_t commits, failures, commit_ns;
@@ -49,7 +52,7 @@ monotonic_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	return (int64_t)now.tv_sec * SEC_NS + now.tv_nsec;
 }
 
 struct store_job *
@@ -378,18 +381,17 @@ apply_list(struct store *store, struct job_list *list)
 	return rc;
 }
 
-/* All of both lists, or nothing. */
+/* All of @list, or nothing. */
 static int
-commit(struct store *store, struct job_list *first, struct job_list *second)
+commit(struct store *store, struct job_list *list)
 {
 	int64_t start_ns = monotonic_ns();
 	int rc = sql_run(&store->sql, SQL_BEGIN, "");
 
+	store->begun = rc == 0;
 	if (rc != 0)
 		return rc;
-	rc = apply_list(store, first);
-	if (rc == 0)
-		rc = apply_list(store, second);
+	rc = apply_list(store, list);
 	if (rc == 0)
 		rc = rollup_flush(&store->rollups, &store->sql);
 	if (rc == 0)
@@ -434,76 +436,120 @@ drop_list(struct store *store, struct job_list *list)
 		atomic_store(&store->n_unsaved, 0);
 }
 
-/* Keep an agent's job for the next attempt, instead of an older one of that agent. */
+/* What waits for @agent_id is older than what was just written or kept. */
 static void
-keep(struct store *store, struct store_job *job)
+drop_unsaved(struct store *store, const char *agent_id)
 {
 	struct store_job *old = STAILQ_FIRST(&store->unsaved), *next;
 
 	for (; old != NULL; old = next) {
 		next = STAILQ_NEXT(old, link);
-		if (strcmp(old->agent_id, job->agent_id) != 0)
+		if (strcmp(old->agent_id, agent_id) != 0)
 			continue;
 		STAILQ_REMOVE(&store->unsaved, old, store_job, link);
 		atomic_fetch_sub(&store->n_unsaved, 1);
 		store_job_free(old);
 	}
-	STAILQ_INSERT_TAIL(&store->unsaved, job, link);
-	atomic_fetch_add(&store->n_unsaved, 1);
 }
 
-static void
-settle(struct store *store, struct store_job *job, int rc)
+static bool
+is_of_agent(const struct store_job *job)
 {
+	return job->kind == STORE_SAVE_AGENT || job->kind == STORE_DELETE_AGENT;
+}
+
+/* The answer, after what it may be followed by is in place. */
+static void
+settle(struct store *store, struct store_job *job)
+{
+	bool kept = is_of_agent(job) && job->rc != 0;
+
+	if (is_of_agent(job))
+		drop_unsaved(store, job->agent_id);
+	if (kept) {
+		if (STAILQ_EMPTY(&store->unsaved))
+			store->retry_ns = monotonic_ns() + RETRY_SEC * SEC_NS;
+		STAILQ_INSERT_TAIL(&store->unsaved, job, link);
+		atomic_fetch_add(&store->n_unsaved, 1);
+	}
 	if (job->done != NULL)
-		job->done(job, rc, job->arg);
-	if (rc != 0 && (job->kind == STORE_SAVE_AGENT || job->kind == STORE_DELETE_AGENT))
-		keep(store, job);
-	else
+		job->done(job, job->rc, job->arg);
+	if (!kept)
 		store_job_free(job);
 }
 
-/* One by one, so that a job that SQLite refuses does not take the others with it. */
+/*
+ * All at once, or one by one, so that a job that SQLite refuses does not take the
+ * others with it. Without a transaction or room there is no point in that.
+ * @return whether any was written; the jobs' rc are set
+ */
 static bool
-write_singly(struct store *store, struct job_list *batch)
+write_list(struct store *store, struct job_list *list)
 {
-	struct job_list none = STAILQ_HEAD_INITIALIZER(none);
 	struct job_list tried = STAILQ_HEAD_INITIALIZER(tried);
+	int rc = commit(store, list);
 	struct store_job *job;
-	bool any = false;
+	bool any = rc == 0;
 
-	while ((job = STAILQ_FIRST(batch)) != NULL) {
+	STAILQ_FOREACH(job, list, link)
+		job->rc = rc;
+	if (rc == 0 || STAILQ_NEXT(STAILQ_FIRST(list), link) == NULL)
+		return any;
+	while (rc != -ENOSPC && store->begun && (job = STAILQ_FIRST(list)) != NULL) {
 		struct job_list one = STAILQ_HEAD_INITIALIZER(one);
 
-		STAILQ_REMOVE_HEAD(batch, link);
+		STAILQ_REMOVE_HEAD(list, link);
 		STAILQ_INSERT_TAIL(&one, job, link);
-		job->rc = commit(store, &none, &one);
-		any = any || job->rc == 0;
+		rc = job->rc = commit(store, &one);
+		any = any || rc == 0;
 		STAILQ_REMOVE_HEAD(&one, link);
 		STAILQ_INSERT_TAIL(&tried, job, link);
 	}
-	STAILQ_CONCAT(batch, &tried);
+	STAILQ_CONCAT(&tried, list);
+	STAILQ_CONCAT(list, &tried);
 	return any;
+}
+
+/* Another attempt for what no disk has taken so far. What fails again stays. */
+static void
+write_unsaved(struct store *store)
+{
+	struct job_list list = STAILQ_HEAD_INITIALIZER(list);
+	struct store_job *job;
+
+	STAILQ_CONCAT(&list, &store->unsaved);
+	/* One job that can never be written is no reason to call the store down. */
+	if (write_list(store, &list))
+		note_health(store, true);
+	while ((job = STAILQ_FIRST(&list)) != NULL) {
+		STAILQ_REMOVE_HEAD(&list, link);
+		if (job->rc != 0) {
+			STAILQ_INSERT_TAIL(&store->unsaved, job, link);
+			continue;
+		}
+		atomic_fetch_sub(&store->n_unsaved, 1);
+		store_job_free(job);
+	}
+	store->retry_ns = monotonic_ns() + RETRY_SEC * SEC_NS;
 }
 
 static void
 write_batch(struct store *store, struct job_list *batch)
 {
-	int rc = commit(store, &store->unsaved, batch);
-	bool up = rc == 0;
+	bool up = write_list(store, batch);
 	struct store_job *job;
 
 	STAILQ_FOREACH(job, batch, link)
-		job->rc = rc;
-	if (rc == 0)
-		drop_list(store, &store->unsaved);
-	else if (rc != -ENOSPC)
-		up = write_singly(store, batch);
+		if (job->rc == 0 && is_of_agent(job))
+			drop_unsaved(store, job->agent_id);
+	/* It takes writes again: it is up when it has taken those that waited. */
+	if (up && !atomic_load(&store->up) && !STAILQ_EMPTY(&store->unsaved))
+		write_unsaved(store);
 	/* Before the answers: who gets one may look at the health next. */
 	note_health(store, up);
 	while ((job = STAILQ_FIRST(batch)) != NULL) {
 		STAILQ_REMOVE_HEAD(batch, link);
-		settle(store, job, job->rc);
+		settle(store, job);
 	}
 }
 
@@ -541,11 +587,16 @@ run_writer(void *arg)
 	struct store *store = arg;
 	struct job_list batch = STAILQ_HEAD_INITIALIZER(batch);
 
-	while (take_batch(store, &batch))
-		write_batch(store, &batch);
-	/* A last attempt for what no disk has taken so far. */
+	while (take_batch(store, &batch)) {
+		bool idle = STAILQ_EMPTY(&batch);
+
+		if (!idle)
+			write_batch(store, &batch);
+		if (!STAILQ_EMPTY(&store->unsaved) && (idle || monotonic_ns() >= store->retry_ns))
+			write_unsaved(store);
+	}
 	if (!STAILQ_EMPTY(&store->unsaved))
-		write_batch(store, &batch);
+		write_unsaved(store);
 	return NULL;
 }
 

@@ -9,8 +9,10 @@
 #include "rp_base.h"
 #include "rp_flow.h"
 
+/* One copy of a text, shared by the ends of all paths that bear it. */
 struct name {
 	struct rp_table_node node;
+	uint32_t refs;
 	char text[];
 };
 
@@ -48,12 +50,71 @@ window_free(struct window *win)
 	free(win);
 }
 
+/* The one copy of @text, for release_name(), or NULL. */
+static const char *
+intern(struct windows *w, const char *text)
+{
+	size_t len = strlen(text);
+	uint32_t hash = rp_fnv1a(RP_FNV_INIT, text, len);
+	struct rp_table_node *node = rp_table_first(&w->names, hash);
+	struct name *name;
+
+	for (; node != NULL; node = rp_table_next(node)) {
+		name = rp_container_of(node, struct name, node);
+		if (strcmp(name->text, text) == 0) {
+			name->refs++;
+			return name->text;
+		}
+	}
+	name = malloc(sizeof(*name) + len + 1);
+	if (name == NULL)
+		return NULL;
+	name->refs = 1;
+	memcpy(name->text, text, len + 1);
+	if (rp_table_insert(&w->names, &name->node, hash) != 0) {
+		free(name);
+		return NULL;
+	}
+	return name->text;
+}
+
+/* @text is of intern(), or NULL. */
+static void
+release_name(struct windows *w, const char *text)
+{
+	struct rp_table_node *node;
+	struct name *name = NULL;
+
+	if (text == NULL)
+		return;
+	node = rp_table_first(&w->names, rp_fnv1a(RP_FNV_INIT, text, strlen(text)));
+	for (; node != NULL; node = rp_table_next(node)) {
+		name = rp_container_of(node, struct name, node);
+		if (name->text == text)
+			break;
+	}
+	if (node == NULL || --name->refs > 0)
+		return;
+	rp_table_remove(&w->names, &name->node);
+	free(name);
+}
+
+static void
+release_end(struct windows *w, struct windows_end *end)
+{
+	release_name(w, end->host);
+	release_name(w, end->tor);
+	end->host = end->tor = NULL;
+}
+
 static void
 path_free(struct windows *w, struct path *path)
 {
 	for (uint32_t i = 0; i < path->n; i++)
 		window_free(path->window[i]);
 	w->n_windows -= path->n;
+	release_end(w, &path->source);
+	release_end(w, &path->target);
 	free(path->window);
 	free(path);
 }
@@ -68,36 +129,8 @@ windows_fini(struct windows *w)
 		next = rp_table_walk(&w->paths, &pos, node);
 		path_free(w, rp_container_of(node, struct path, node));
 	}
-	pos = 0;
-	for (node = rp_table_walk(&w->names, &pos, NULL); node != NULL; node = next) {
-		next = rp_table_walk(&w->names, &pos, node);
-		free(rp_container_of(node, struct name, node));
-	}
 	rp_table_fini(&w->paths);
 	rp_table_fini(&w->names);
-}
-
-/* The one copy of @text, or NULL. */
-static const char *
-intern(struct windows *w, const char *text)
-{
-	size_t len = strlen(text);
-	uint32_t hash = rp_fnv1a(RP_FNV_INIT, text, len);
-	struct rp_table_node *node = rp_table_first(&w->names, hash);
-	struct name *name;
-
-	for (; node != NULL; node = rp_table_next(node))
-		if (strcmp(rp_container_of(node, struct name, node)->text, text) == 0)
-			return rp_container_of(node, struct name, node)->text;
-	name = malloc(sizeof(*name) + len + 1);
-	if (name == NULL)
-		return NULL;
-	memcpy(name->text, text, len + 1);
-	if (rp_table_insert(&w->names, &name->node, hash) != 0) {
-		free(name);
-		return NULL;
-	}
-	return name->text;
 }
 
 static uint32_t
@@ -123,14 +156,22 @@ find_path(const struct windows *w, const struct rp_gid *source, const struct rp_
 	return NULL;
 }
 
+/* An agent's last windows come after it left: what an old path is called stays. */
 static int
 set_end(struct windows *w, struct windows_end *end, const struct windows_end *from)
 {
-	const char *host = intern(w, from->host), *tor = intern(w, from->tor);
+	struct windows_end named = {.gid = from->gid};
 
-	if (host == NULL || tor == NULL)
+	if (from->guess && end->tor != NULL)
+		return 0;
+	named.host = intern(w, from->host);
+	named.tor = intern(w, from->tor);
+	if (named.host == NULL || named.tor == NULL) {
+		release_end(w, &named);
 		return -ENOMEM;
-	*end = (struct windows_end){from->gid, host, tor};
+	}
+	release_end(w, end);
+	*end = named;
 	return 0;
 }
 
@@ -153,7 +194,7 @@ get_path(struct windows *w, const struct windows_end *source, const struct windo
 				hash_pair(&source->gid, &target->gid)) == 0))
 		return path;
 	if (is_new)
-		free(path);
+		path_free(w, path);
 	return NULL;
 }
 
@@ -229,8 +270,6 @@ windows_add(struct windows *w, const struct windows_end *source, const struct wi
 
 	if (path == NULL)
 		return -ENOMEM;
-	if (start_ms > w->newest_ms)
-		w->newest_ms = start_ms;
 	for (at = path->n; at > 0 && path->window[at - 1]->start_ms > start_ms; at--)
 		continue;
 	if (at > 0 && path->window[at - 1]->start_ms == start_ms)
@@ -312,6 +351,26 @@ windows_visit(const struct windows *w, const struct windows_query *query,
 			rc = visit_path(path, query, each, arg);
 	}
 	return rc;
+}
+
+int64_t
+windows_newest(const struct windows *w, int64_t until_ms)
+{
+	struct rp_table_node *node;
+	int64_t newest_ms = 0;
+	size_t pos = 0;
+
+	for (node = rp_table_walk(&w->paths, &pos, NULL); node != NULL;
+		node = rp_table_walk(&w->paths, &pos, node)) {
+		const struct path *path = rp_container_of(node, struct path, node);
+		uint32_t at = path->n;
+
+		while (at > 0 && path->window[at - 1]->start_ms > until_ms)
+			at--;
+		if (at > 0 && path->window[at - 1]->start_ms > newest_ms)
+			newest_ms = path->window[at - 1]->start_ms;
+	}
+	return newest_ms;
 }
 
 void

@@ -9,21 +9,24 @@
  * N windows. Questions merge the windows they cover; histograms merge exactly.
  *
  * Thread:  the caller locks.
- * Memory:  heap; windows leave when newer ones push them out or age does.
+ * Memory:  heap; windows leave when newer ones push them out or age does, and
+ *          names with their last path.
  * Time:    milliseconds since the epoch, of window starts.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "rp_api.h"
 #include "rp_table.h"
 
-/** Names of one end of a path as they were when the last window came. */
+/** Names of one end of a path as they were when it was known last. */
 struct windows_end {
 	struct rp_gid gid;
 	const char *host;
 	const char *tor;
+	bool guess; /* of windows_add(): nobody holds the GID now, the names serve a new path only */
 };
 
 /** Merged windows of one path. */
@@ -47,7 +50,6 @@ struct windows {
 	struct rp_table paths;
 	struct rp_table names;
 	size_t n_windows;
-	int64_t newest_ms; /* start of the newest window ever added, 0 before */
 };
 
 /** @p retention 1 .. 1440 windows of each path */
@@ -78,6 +80,9 @@ struct windows_query {
  */
 int windows_visit(const struct windows *w, const struct windows_query *query,
 	int (*each)(const struct windows_path *path, void *arg), void *arg);
+
+/** Start of the newest window kept that starts by @p until_ms, or 0. */
+int64_t windows_newest(const struct windows *w, int64_t until_ms);
 
 /** Drop windows that start before @p before_ms, and paths without windows. */
 void windows_expire(struct windows *w, int64_t before_ms);

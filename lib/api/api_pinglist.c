@@ -31,6 +31,7 @@ api_put_target(struct rp_buf *out, const struct rp_api_target *t)
 	api_put_string(out, true, "hostname", t->hostname);
 	api_put_string(out, true, "tor_id", t->tor_id);
 	api_put_string(out, true, "device", t->device);
+	api_put_string(out, true, "stamps", t->hw_stamps ? "hw" : "sw");
 	if (t->service_level >= 0)
 		rp_buf_printf(out, ",\"service_level\":%d", t->service_level);
 	if (t->traffic_class >= 0)
@@ -93,7 +94,8 @@ int
 api_get_target(const struct rp_json_at *at, struct rp_api_target *t)
 {
 	static const char *const types[] = {"tor_mesh", "inter_tor", NULL};
-	unsigned int type = 0;
+	static const char *const stamps[] = {"sw", "hw", NULL};
+	unsigned int type = 0, hw = 0; /* older controllers do not name the stamps */
 	int rc = api_get_gid(at, "gid", &t->gid);
 
 	static_assert(RP_ARRAY_LEN(types) == RP_API_TYPE_N + 1, "a name per type");
@@ -114,10 +116,13 @@ api_get_target(const struct rp_json_at *at, struct rp_api_target *t)
 	if (rc == 0)
 		rc = api_get_name(at, "device", RP_JSON_OPTIONAL, true, t->device);
 	if (rc == 0)
+		rc = rp_json_enum(at, "stamps", RP_JSON_OPTIONAL, stamps, &hw);
+	if (rc == 0)
 		rc = get_optional_int(at, "service_level", SL_MAX, &t->service_level);
 	if (rc == 0)
 		rc = get_optional_int(at, "traffic_class", TCLASS_MAX, &t->traffic_class);
 	t->type = (enum rp_api_type)type;
+	t->hw_stamps = hw == 1;
 	return rc;
 }
 

@@ -65,6 +65,17 @@ def test_pinglist_then_304_then_new_tag():
         eq('"%s"' % etags["pinglist_etags"]["::ffff:10.0.0.1"], third.headers["ETag"])
 
 
+def test_targets_carry_their_stamps():
+    with Controller() as c:
+        for who, ip, stamps in (("a", "10.0.0.1", "hw"), ("b", "10.0.0.2", "sw"),
+                                ("c", "10.0.0.3", "hw")):
+            body = agent("host-" + who, ips=[rnic(ip, stamps=stamps)])
+            eq(c.call("PUT", "/v1/agents/" + who, body).status, 200)
+        targets = c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1").json["targets"]
+        eq({t["ip"]: t["stamps"] for t in targets}, {"10.0.0.2": "sw", "10.0.0.3": "hw"})
+        eq([c.get("/v1/rnics/10.0.0.%d" % i).json["stamps"] for i in (1, 2, 3)], ["hw", "sw", "hw"])
+
+
 def test_pinglist_type_splits_the_list():
     with Controller() as c:
         pair(c)
@@ -120,9 +131,60 @@ def test_delete_leaves_pinglists_at_once():
         pair(c)
         eq(c.call("DELETE", "/v1/agents/b").error["field"], "boot_id")
         eq(c.call("DELETE", "/v1/agents/b?boot_id=other").status, 409)
+        for _ in range(3):
+            eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-1").status, 204)
+            eq(c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1").json["targets"], [])
+        eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-2").status, 404)
+        eq(c.call("DELETE", "/v1/agents/nobody?boot_id=boot-1").status, 404)
+
+
+def test_late_put_does_not_revive_an_agent_that_left():
+    with Controller() as c:
+        pair(c)
         eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-1").status, 204)
-        eq(c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1").json["targets"], [])
-        eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-1").status, 404)
+        late = c.call("PUT", "/v1/agents/b", agent("host-b", ips=["10.0.0.2"], seq=2))
+        eq((late.status, late.error["code"]), (409, "superseded"))
+        eq(c.get("/v1/agents/b").status, 404)
+        eq(c.call("PUT", "/v1/agents/b", agent("host-b", ips=["10.0.0.2"], boot="boot-2")).status,
+           200)
+        late = c.call("PUT", "/v1/agents/b", agent("host-b", ips=["10.0.0.2"], seq=2))
+        eq((late.status, late.error["code"]), (409, "superseded"))
+        eq(c.get("/v1/agents/b").json["boot_id"], "boot-2")
+
+
+def test_last_windows_after_delete_keep_the_names():
+    with Controller() as c:
+        pair(c)
+        start = now_ms() - 60000
+        send = lambda who, source, target, seq: c.call(
+            "POST", "/v1/reports", report(who, source, [target], [row(ok=10)], seq=seq,
+                                          start=start + 10000 * seq)).status
+        ends = lambda: {(p["source_host"], p["source_tor"], p["target_host"], p["target_tor"])
+                        for p in c.get("/v1/paths").json["paths"]}
+        eq((send("a", "10.0.0.1", "10.0.0.2", 1), send("b", "10.0.0.2", "10.0.0.1", 1)), (200, 200))
+        before = ends()
+        eq(c.call("DELETE", "/v1/agents/b?boot_id=boot-1").status, 204)
+        eq((send("a", "10.0.0.1", "10.0.0.2", 2), send("b", "10.0.0.2", "10.0.0.1", 2)), (200, 200))
+        eq(ends(), before)
+        eq(c.get("/v1/matrix?window=3600").json["tors"], ["t1"])
+        eq([p["windows"] for p in c.get("/v1/paths").json["paths"]], [2, 2])
+
+
+def test_heartbeats_cost_no_plan_and_no_write():
+    with Controller() as c:
+        pair(c)
+        costs = lambda: [int(re.search(r"^rpingmesh_controller_%s_total (\d+)$" % name,
+                                       c.get("/metrics", ui=True).body.decode(), re.M)[1])
+                         for name in ("plan_builds", "store_commits")]
+        builds, commits = costs()
+        for seq in [1, 1, *range(2, 30)]:
+            eq(c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.1"], seq=seq)).status,
+               200)
+        after = costs()
+        eq(after[0], builds)
+        assert after[1] <= commits + 3, "duties of the second only: %r" % after
+        eq(c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.3"], seq=31)).status, 200)
+        eq(costs()[0], builds + 1)
 
 
 def test_empty_set_empties_the_agent():
@@ -177,6 +239,40 @@ def test_bad_row_refuses_the_whole_report():
         eq(c.get("/v1/paths").json["paths"], [])
 
 
+def test_report_of_a_gid_of_another_is_refused():
+    with Controller() as c:
+        send = lambda who, gid, seq=1: c.call(
+            "POST", "/v1/reports", report(who, gid, ["10.0.0.2"], [row(ok=1)], seq=seq,
+                                          start=now_ms() - 60000 + 10000 * seq))
+        refused = lambda answer: (answer.status, answer.error["code"], answer.error["field"])
+        want = (409, "gid_not_held", "gid")
+        eq(refused(send("a", "10.0.0.1")), want)
+        pair(c)
+        eq(refused(send("a", "10.0.0.2")), want)
+        eq(refused(send("a", "10.0.0.3")), want)
+        eq(refused(send("x", "10.0.0.1")), want)
+        eq(c.get("/v1/paths").json["paths"], [])
+        eq(send("a", "10.0.0.1").status, 200)
+        # The set changes, then the agent leaves: windows of before are still taken.
+        eq(c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.4"], seq=2)).status, 200)
+        eq((send("a", "10.0.0.1", 2).status, send("a", "10.0.0.4", 3).status), (200, 200))
+        eq(c.call("DELETE", "/v1/agents/a?boot_id=boot-1").status, 204)
+        eq((send("a", "10.0.0.1", 4).status, send("a", "10.0.0.4", 5).status), (200, 200))
+        assert 'result="invalid"} 4\n' in c.get("/metrics", ui=True).body.decode()
+
+
+def test_first_windows_after_delete_have_names_too():
+    with Controller() as c:
+        pair(c)
+        for who in "ab":
+            eq(c.call("DELETE", "/v1/agents/%s?boot_id=boot-1" % who).status, 204)
+        eq(c.call("POST", "/v1/reports",
+                  report("a", "10.0.0.1", ["10.0.0.2"], [row(ok=1)])).status, 200)
+        path = c.get("/v1/paths").json["paths"][0]
+        eq([path[k] for k in ("source_host", "source_tor", "target_host", "target_tor")],
+           ["host-a", "t1", "host-b", "t1"])
+
+
 def test_analyzer_off_refuses_politely():
     with Controller("--analyzer-enabled=false") as c:
         pair(c)
@@ -219,7 +315,7 @@ def test_matrix_has_loss_quantiles_and_no_data():
     with Controller() as c:
         pair(c)
         c.call("PUT", "/v1/agents/c", agent("host-c", tor="t2", ips=["10.0.1.1"]))
-        start = now_ms()
+        start = now_ms() - 60000
         c.call("POST", "/v1/reports",
                report("a", "10.0.0.1", ["10.0.0.2", "10.0.1.1"],
                       [row(ok=90, lost=10), row(peer=1, kind=1, ok=100,
@@ -236,6 +332,33 @@ def test_matrix_has_loss_quantiles_and_no_data():
         eq(c.get("/v1/matrix?window=20").json["rows"][0][0], 50000)
         eq(c.get("/v1/matrix?metric=p42").error["field"], "metric")
         eq(c.get("/v1/matrix?window=0").error["field"], "window")
+
+
+def test_window_of_the_future_is_refused_and_blanks_nothing():
+    with Controller() as c:
+        pair(c)
+        send = lambda start, seq, **more: c.call(
+            "POST", "/v1/reports", report("a", "10.0.0.1", ["10.0.0.2"], [row(ok=90, lost=10)],
+                                          seq=seq, start=start, **more))
+        eq(send(now_ms() - 20000, 1).status, 200)
+        ahead = [61000, 3600000, 10 ** 12]
+        for seq, ms in enumerate(ahead, 2):
+            answer = send(int(time.time() * 1000) + ms, seq)
+            eq((answer.status, answer.error["field"]), (400, "window_start_ms"))
+            assert "ahead" in answer.error["message"], answer.error
+        eq(send(int(time.time() * 1000) + 50000, 9).status, 200)
+        eq(c.get("/v1/matrix").json["rows"], [[100000]])
+        # Rows of an older release may lie ahead in the store.
+        c.proc.send_signal(signal.SIGTERM)
+        eq(c.proc.wait(10), 0)
+        db = sqlite3.connect(c.db)
+        db.execute("UPDATE path_rollup_1m SET minute_ms = 3600000 * 1000000 WHERE minute_ms ="
+                   " (SELECT max(minute_ms) FROM path_rollup_1m)"
+                   " AND (SELECT count(*) FROM path_rollup_1m) > 1")
+        db.commit()
+        db.close()
+        c.start()
+        eq(c.get("/v1/matrix").json["rows"], [[100000]])
 
 
 def test_window_retention_bounds_memory():

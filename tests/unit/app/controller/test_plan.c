@@ -470,6 +470,33 @@ etag__changed_qpn_of_a_target__changes(void)
 }
 
 static void
+stamps__of_a_target__are_in_its_record_and_in_the_etag(void)
+{
+	struct fleet f = make_fleet(3, 2, 2, false);
+	char before[RP_API_ETAG_MAX], after[RP_API_ETAG_MAX];
+	struct plan *plan = build(&f, NOW);
+
+	plan_etag(plan, plan_find(plan, &f.rnic[0].gid), before);
+	plan_free(plan);
+	for (size_t i = 0; i < f.n; i++)
+		f.rnic[i].hw_stamps = i % 3 == 0;
+	plan = build(&f, NOW);
+	plan_etag(plan, plan_find(plan, &f.rnic[0].gid), after);
+	UT_TRUE(strcmp(before, after) != 0);
+	for (size_t i = 0; i < f.n; i++) {
+		struct rp_api_pinglist list = list_of(plan, &f.rnic[i].gid);
+
+		UT_TRUE(list.n_targets > 0);
+		for (size_t k = 0; k < list.n_targets; k++)
+			UT_EQ(list.target[k].hw_stamps,
+				rnic_of(&f, &list.target[k].gid)->hw_stamps);
+		rp_api_pinglist_fini(&list);
+	}
+	plan_free(plan);
+	fleet_free(&f);
+}
+
+static void
 plan__no_rnics__is_empty(void)
 {
 	struct fleet f = make_fleet(0, 0, 0, false);
@@ -520,6 +547,7 @@ static const struct ut_test tests[] = {
 	UT(rails__eight_per_host__never_mix),
 	UT(unspecified__many_rnics__are_sampled),
 	UT(etag__changed_qpn_of_a_target__changes),
+	UT(stamps__of_a_target__are_in_its_record_and_in_the_etag),
 	UT(plan__no_rnics__is_empty),
 	UT(plan__ten_thousand_rnics__takes_seconds_at_most),
 };

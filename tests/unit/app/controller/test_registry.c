@@ -82,6 +82,30 @@ put__same_set_again__is_a_heartbeat(void)
 }
 
 static void
+put__same_set_with_a_higher_seq__is_a_heartbeat(void)
+{
+	uint64_t version;
+
+	setup();
+	UT_EQ(put("a", "h", "b1", 1, IPS("10.0.0.1", "10.0.0.2"), T0), REGISTRY_CHANGED);
+	version = reg.version;
+	for (uint64_t seq = 2; seq < 10; seq++) {
+		UT_EQ(put("a", "h", "b1", seq, IPS("10.0.0.1", "10.0.0.2"), T0 + (int64_t)seq),
+			REGISTRY_SAME);
+		UT_EQ_U(registry_find(&reg, "a")->set.set_seq, seq);
+	}
+	UT_EQ_U(reg.version, version);
+	UT_TRUE(registry_find(&reg, "a")->touched);
+	/* The number is remembered: what was sent before it comes too late. */
+	UT_EQ(put("a", "h", "b1", 8, IPS("10.0.0.1", "10.0.0.2"), T0 + 20), REGISTRY_STALE_SET);
+	UT_EQ(put("a", "h", "b1", 8, IPS("10.0.0.3"), T0 + 20), REGISTRY_STALE_SET);
+	UT_EQ(put("a", "h", "b1", 9, IPS("10.0.0.3"), T0 + 20), REGISTRY_STALE_SET);
+	UT_EQ(put("a", "h", "b1", 10, IPS("10.0.0.3"), T0 + 20), REGISTRY_CHANGED);
+	UT_TRUE(reg.version != version);
+	registry_fini(&reg);
+}
+
+static void
 put__higher_seq__replaces_the_whole_set(void)
 {
 	setup();
@@ -203,13 +227,148 @@ delete__boot_id__must_be_the_current_one(void)
 {
 	setup();
 	put("a", "h", "b1", 1, IPS("10.0.0.1"), T0);
-	UT_EQ(registry_delete(&reg, "a", "b2"), -EPERM);
-	UT_EQ(registry_delete(&reg, "b", "b1"), -ENOENT);
-	UT_OK(registry_delete(&reg, "a", "b1"));
+	UT_EQ(registry_delete(&reg, "a", "b2", T0), -EPERM);
+	UT_EQ(registry_delete(&reg, "b", "b1", T0), -ENOENT);
+	UT_OK(registry_delete(&reg, "a", "b1", T0));
 	UT_TRUE(find("10.0.0.1") == NULL);
 	UT_EQ(reg.by_id.n, 0);
 	UT_EQ(reg.by_gid.n, 0);
 	registry_fini(&reg);
+}
+
+static void
+delete__late_put_of_a_boot_that_left__is_superseded(void)
+{
+	setup();
+	put("a", "h", "b1", 1, IPS("10.0.0.1"), T0);
+	put("a", "h", "b2", 1, IPS("10.0.0.1"), T0);
+	UT_OK(registry_delete(&reg, "a", "b2", T0));
+	UT_EQ(put("a", "h", "b2", 1, IPS("10.0.0.1"), T0 + 1), REGISTRY_SUPERSEDED);
+	UT_EQ(put("a", "h", "b2", 9, IPS("10.0.0.2"), T0 + 1), REGISTRY_SUPERSEDED);
+	UT_EQ(put("a", "h", "b1", 9, IPS("10.0.0.1"), T0 + 1), REGISTRY_SUPERSEDED);
+	UT_TRUE(registry_find(&reg, "a") == NULL);
+	UT_TRUE(find("10.0.0.1") == NULL);
+	UT_EQ_U(reg.conflicts, 3);
+	/* Others and new processes are free to come, and the old ones stay out. */
+	UT_EQ(put("x", "h", "b2", 1, IPS("10.0.0.9"), T0 + 1), REGISTRY_CHANGED);
+	UT_EQ(put("a", "h", "b3", 1, IPS("10.0.0.1"), T0 + 2), REGISTRY_CHANGED);
+	UT_EQ(put("a", "h", "b2", 2, IPS("10.0.0.1"), T0 + 3), REGISTRY_SUPERSEDED);
+	UT_EQ(put("a", "h", "b1", 2, IPS("10.0.0.1"), T0 + 3), REGISTRY_SUPERSEDED);
+	UT_OK(registry_delete(&reg, "a", "b3", T0 + 4));
+	UT_EQ(put("a", "h", "b2", 2, IPS("10.0.0.1"), T0 + 5), REGISTRY_SUPERSEDED);
+	UT_EQ(put("a", "h", "b3", 2, IPS("10.0.0.1"), T0 + 4 + STALE - 1), REGISTRY_SUPERSEDED);
+	UT_EQ(put("a", "h", "b3", 2, IPS("10.0.0.1"), T0 + 4 + STALE), REGISTRY_CHANGED);
+	registry_fini(&reg);
+}
+
+static void
+delete__repeated__is_known_to_have_left(void)
+{
+	setup();
+	put("a", "h", "b1", 1, IPS("10.0.0.1"), T0);
+	UT_OK(registry_check_delete(&reg, "a", "b1", T0));
+	UT_TRUE(registry_find(&reg, "a") != NULL);
+	UT_OK(registry_delete(&reg, "a", "b1", T0));
+	UT_EQ(registry_delete(&reg, "a", "b1", T0 + 1), -EALREADY);
+	UT_EQ(registry_delete(&reg, "a", "b2", T0 + 1), -ENOENT);
+	put("a", "h", "b2", 1, IPS("10.0.0.1"), T0 + 2);
+	UT_EQ(registry_delete(&reg, "a", "b1", T0 + 3), -EPERM);
+	registry_fini(&reg);
+}
+
+static void
+delete__silent_agent__may_come_back_with_its_boot(void)
+{
+	char id[RP_API_NAME_MAX];
+
+	setup();
+	put("a", "h", "b1", 1, IPS("10.0.0.1"), T0);
+	UT_TRUE(registry_expire_one(&reg, T0 + STALE, id));
+	UT_EQ(put("a", "h", "b1", 1, IPS("10.0.0.1"), T0 + STALE + 1), REGISTRY_CHANGED);
+	registry_fini(&reg);
+}
+
+static bool
+may_report(const char *id, const char *ip, int64_t now_ms)
+{
+	struct rp_gid gid;
+
+	rp_gid_parse(ip, &gid);
+	return registry_may_report(&reg, id, &gid, now_ms);
+}
+
+static void
+report__gid_held_now__is_the_holders_alone(void)
+{
+	setup();
+	UT_FALSE(may_report("a", "10.0.0.1", T0));
+	put("a", "h", "b1", 1, IPS("10.0.0.1"), T0);
+	put("b", "h", "b1", 1, IPS("10.0.0.2"), T0);
+	UT_TRUE(may_report("a", "10.0.0.1", T0));
+	UT_FALSE(may_report("a", "10.0.0.2", T0));
+	UT_FALSE(may_report("b", "10.0.0.1", T0));
+	UT_FALSE(may_report("x", "10.0.0.1", T0));
+	UT_FALSE(may_report("a", "10.0.0.3", T0));
+	registry_fini(&reg);
+}
+
+/* Each way to lose a GID, and for how long windows of before are taken. */
+static void
+report__gid_lost__is_taken_for_the_stale_threshold(void)
+{
+	static const char *const none[] = {NULL};
+	const int64_t lost_ms = T0 + STALE;
+	char id[RP_API_NAME_MAX];
+
+	for (int way = 0; way < 5; way++) {
+		setup();
+		put("a", "h", "b1", 1, IPS("10.0.0.1", "10.0.0.2"), T0);
+		if (way == 0)
+			UT_OK(registry_delete(&reg, "a", "b1", lost_ms));
+		else if (way == 1)
+			put("a", "h", "b1", 2, none, lost_ms);
+		else if (way == 2)
+			put("a", "h", "b2", 1, IPS("10.0.0.9"), lost_ms);
+		else if (way == 3)
+			put("x", "h2", "b2", 1, IPS("10.0.0.1", "10.0.0.2"), lost_ms);
+		else
+			UT_TRUE(registry_expire_one(&reg, lost_ms, id));
+		UT_TRUE(may_report("a", "10.0.0.1", lost_ms));
+		UT_TRUE(may_report("a", "10.0.0.2", lost_ms + STALE - 1));
+		UT_FALSE(may_report("a", "10.0.0.2", lost_ms + STALE));
+		UT_FALSE(may_report("b", "10.0.0.1", lost_ms));
+		UT_EQ(may_report("x", "10.0.0.1", lost_ms), way == 3);
+		registry_fini(&reg);
+	}
+}
+
+static void
+former__flood_of_leavers__is_bounded(void)
+{
+	struct rp_gid gid = {{0xFD}};
+	char boot[REGISTRY_OLD_BOOTS][RP_API_UUID_MAX] = {"b"}, id[16];
+	struct former f;
+
+	former_init(&f, STALE);
+	for (uint32_t i = 0; i < FORMER_GIDS_MAX + 1000; i++) {
+		snprintf(id, sizeof(id), "a%u", i);
+		memcpy(gid.b + 12, &i, sizeof(i));
+		former_add_agent(&f, id, boot, T0 + i);
+		former_add_gid(&f, id, &gid, "h", "t", T0 + i);
+	}
+	UT_EQ(f.by_id.n, FORMER_AGENTS_MAX);
+	UT_EQ(f.by_gid.n, FORMER_GIDS_MAX);
+	UT_TRUE(former_find_agent(&f, "a0", T0) == NULL);
+	UT_TRUE(former_find_agent(&f, id, T0) != NULL);
+	UT_TRUE(former_find_gid(&f, id, &gid, T0) != NULL);
+	UT_TRUE(former_find_gid(&f, NULL, &gid, T0) != NULL);
+	UT_TRUE(former_find_gid(&f, "a0", &gid, T0) == NULL);
+	/* Age goes before number. */
+	former_add_agent(&f, id, boot, T0 + 2 * STALE);
+	former_add_gid(&f, id, &gid, "h", "t", T0 + 2 * STALE);
+	UT_EQ(f.by_id.n, 1);
+	UT_EQ(f.by_gid.n, 1);
+	former_fini(&f);
 }
 
 static void
@@ -282,6 +441,7 @@ list__many_agents__is_sorted_and_complete(void)
 
 static const struct ut_test tests[] = {
 	UT(put__same_set_again__is_a_heartbeat),
+	UT(put__same_set_with_a_higher_seq__is_a_heartbeat),
 	UT(put__higher_seq__replaces_the_whole_set),
 	UT(put__seq_not_above__is_stale_and_changes_nothing),
 	UT(put__new_boot_of_the_host__supersedes_the_old_one),
@@ -292,6 +452,12 @@ static const struct ut_test tests[] = {
 	UT(put__heard_after_silence__changes_the_version),
 	UT(put__empty_set__leaves_the_agent_without_rnics),
 	UT(delete__boot_id__must_be_the_current_one),
+	UT(delete__late_put_of_a_boot_that_left__is_superseded),
+	UT(delete__repeated__is_known_to_have_left),
+	UT(delete__silent_agent__may_come_back_with_its_boot),
+	UT(report__gid_held_now__is_the_holders_alone),
+	UT(report__gid_lost__is_taken_for_the_stale_threshold),
+	UT(former__flood_of_leavers__is_bounded),
 	UT(expire__threshold__is_exact),
 	UT(tor__own_then_agents_then_unspecified),
 	UT(restore__what_is_there_already__is_refused),

@@ -459,6 +459,132 @@ failure__one_bad_job__does_not_take_the_others_along(void)
 	teardown();
 }
 
+static struct store_job *
+delete_job(const char *id)
+{
+	struct store_job *job = store_job_new(STORE_DELETE_AGENT);
+
+	snprintf(job->agent_id, sizeof(job->agent_id), "%s", id);
+	return job;
+}
+
+static uint64_t
+unsaved(struct store *store, uint64_t until)
+{
+	struct store_counters counters;
+
+	store_counters(store, &counters);
+	for (int i = 0; i < 50 && counters.unsaved > until; i++) {
+		usleep(100000);
+		store_counters(store, &counters);
+	}
+	return counters.unsaved;
+}
+
+/* Each order of two jobs of one agent, of which only the second can be written. */
+static void
+failure__older_job_of_an_agent__never_undoes_a_newer_one(void)
+{
+	struct store *store;
+
+	setup();
+	store = open_store();
+	UT_OK(store_start(store));
+	UT_OK(run(store, agent_job("a", "b1", 1, "10.0.0.1")));
+	execute("CREATE TRIGGER t BEFORE DELETE ON agents BEGIN SELECT RAISE(FAIL, 'no'); END");
+	UT_EQ(run(store, delete_job("a")), -EIO);
+	UT_OK(run(store, agent_job("a", "b2", 1, "10.0.0.1")));
+	UT_EQ_U(unsaved(store, 0), 0);
+	execute("DROP TRIGGER t");
+	sleep(2);
+	UT_EQ(ask("SELECT count(*) FROM agents WHERE boot_id = 'b2'"), 1);
+	UT_EQ(ask("SELECT count(*) FROM rnics"), 1);
+
+	execute("CREATE TRIGGER t BEFORE INSERT ON agents BEGIN SELECT RAISE(FAIL, 'no'); END");
+	UT_EQ(run(store, agent_job("a", "b3", 1, "10.0.0.1")), -EIO);
+	UT_OK(run(store, delete_job("a")));
+	UT_EQ_U(unsaved(store, 0), 0);
+	execute("DROP TRIGGER t");
+	store_close(store);
+	UT_EQ(ask("SELECT count(*) FROM agents"), 0);
+	teardown();
+}
+
+/* The same in one batch. */
+static void
+failure__jobs_of_an_agent_in_one_batch__the_last_written_counts(void)
+{
+	struct store_job *job[2];
+	struct store *store;
+
+	for (int order = 0; order < 2; order++) {
+		setup();
+		store = open_store();
+		execute(order == 0
+				? "CREATE TRIGGER t BEFORE INSERT ON agents WHEN new.boot_id = 'b2' "
+				  "BEGIN SELECT RAISE(FAIL, 'no'); END"
+				: "CREATE TRIGGER t BEFORE DELETE ON agents "
+				  "BEGIN SELECT RAISE(FAIL, 'no'); END");
+		job[order] = agent_job("a", "b2", 1, "10.0.0.1");
+		job[1 - order] = delete_job("a");
+		UT_OK(store_submit(store, agent_job("a", "b1", 1, "10.0.0.1")));
+		for (int i = 0; i < 2; i++) {
+			job[i]->done = on_done;
+			UT_OK(store_submit(store, job[i]));
+		}
+		UT_OK(store_start(store));
+		sem_wait(&done);
+		sem_wait(&done);
+		UT_EQ_U(unsaved(store, 0), 0);
+		execute("DROP TRIGGER t");
+		store_close(store);
+		UT_EQ(ask("SELECT count(*) FROM agents"), order == 0 ? 0 : 1);
+		teardown();
+	}
+}
+
+static void
+failure__job_that_can_never_be_written__holds_up_nobody(void)
+{
+	struct store_counters before, after;
+	struct store *store;
+
+	setup();
+	store = open_store();
+	UT_OK(store_start(store));
+	execute("CREATE TRIGGER t BEFORE INSERT ON agents BEGIN SELECT RAISE(FAIL, 'no'); END");
+	UT_EQ(run(store, agent_job("bad", "b1", 1, "10.0.0.1")), -EIO);
+	UT_EQ(run(store, agent_job("c", "b1", 1, "10.0.0.3")), -EIO);
+	UT_EQ(run(store, agent_job("d", "b1", 1, "10.0.0.4")), -EIO);
+	UT_EQ_U(unsaved(store, 3), 3);
+	execute("DROP TRIGGER t;"
+		"CREATE TRIGGER t BEFORE INSERT ON agents WHEN new.agent_id = 'bad' "
+		"BEGIN SELECT RAISE(FAIL, 'no'); END");
+	UT_EQ_U(unsaved(store, 1), 1);
+	UT_EQ(ask("SELECT count(*) FROM agents WHERE agent_id IN ('c', 'd')"), 2);
+
+	/* Reports still share their commits, and the store is called what it is. */
+	store_counters(store, &before);
+	for (uint64_t i = 0; i < 500; i++) {
+		struct store_job *job = report_job(i, MINUTE, 1, 2000);
+
+		job->done = on_done;
+		UT_OK(store_submit(store, job));
+	}
+	for (int i = 0; i < 500; i++)
+		sem_wait(&done);
+	store_counters(store, &after);
+	UT_TRUE(after.commits - before.commits < 250);
+	UT_TRUE(after.up);
+	sleep(2);
+	store_counters(store, &after);
+	UT_TRUE(after.up);
+	UT_EQ_U(after.unsaved, 1);
+	store_close(store);
+	UT_EQ_U(load_rows().ok, 500);
+	teardown();
+}
+
 static void
 expire__old_rows_and_ledger__leave(void)
 {
@@ -540,6 +666,9 @@ static const struct ut_test tests[] = {
 	UT(failure__report_is_given_back_and_not_counted_twice_later),
 	UT(failure__agent_is_kept_and_the_newest_written_later),
 	UT(failure__one_bad_job__does_not_take_the_others_along),
+	UT(failure__older_job_of_an_agent__never_undoes_a_newer_one),
+	UT(failure__jobs_of_an_agent_in_one_batch__the_last_written_counts),
+	UT(failure__job_that_can_never_be_written__holds_up_nobody),
 	UT(expire__old_rows_and_ledger__leave),
 	UT(open__second_time__is_busy_and_names_the_holder),
 	UT(open__newer_schema__is_refused),

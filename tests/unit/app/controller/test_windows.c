@@ -101,7 +101,7 @@ add__any_order__keeps_the_newest(void)
 	UT_EQ(got.first_ms, 150000);
 	UT_EQ(got.last_ms, 200000);
 	UT_EQ(w.n_windows, 5);
-	UT_EQ(w.newest_ms, 190000);
+	UT_EQ(windows_newest(&w, INT64_MAX), 190000);
 	finish();
 }
 
@@ -212,6 +212,104 @@ names__change_with_the_last_window(void)
 	finish();
 }
 
+static void
+add_guess(bool source, bool target, int64_t start_ms)
+{
+	struct windows_end from =
+		end("10.0.0.1", source ? "a" : "h1", source ? "unspecified" : "t1");
+	struct windows_end to = end("10.0.0.2", target ? "" : "h2", target ? "unspecified" : "t2");
+	struct rp_api_row row = {.type = RP_API_INTER_TOR, .stamps = RP_STAMPS_HW};
+
+	from.guess = source;
+	to.guess = target;
+	UT_OK(windows_add(&w, &from, &to, start_ms, 1000, &row));
+}
+
+static void
+names__guessed_ends__never_rename_a_path(void)
+{
+	for (int which = 1; which < 4; which++) {
+		windows_init(&w, 10);
+		add("10.0.0.1", "10.0.0.2", 0, 1, 2000);
+		add_guess((which & 1) != 0, (which & 2) != 0, 1000);
+		visit(0, INT64_MAX);
+		UT_EQ(n_got, 1);
+		UT_EQ_U(got.n_windows, 2);
+		UT_STR(got.source.host, "h1");
+		UT_STR(got.source.tor, "t1");
+		UT_STR(got.target.host, "h2");
+		UT_STR(got.target.tor, "t2");
+		finish();
+	}
+}
+
+static void
+names__guessed_for_a_new_path__give_way_to_known_ones(void)
+{
+	windows_init(&w, 10);
+	add_guess(true, true, 0);
+	visit(0, INT64_MAX);
+	UT_STR(got.source.tor, "unspecified");
+	UT_STR(got.target.tor, "unspecified");
+	add_guess(false, true, 1000);
+	visit(0, INT64_MAX);
+	UT_STR(got.source.tor, "t1");
+	UT_STR(got.target.tor, "unspecified");
+	add_guess(true, false, 2000);
+	visit(0, INT64_MAX);
+	UT_EQ(n_got, 1);
+	UT_STR(got.source.tor, "t1");
+	UT_STR(got.target.tor, "t2");
+	finish();
+}
+
+static void
+names__without_a_path__are_freed(void)
+{
+	char host[16], ip[24];
+
+	windows_init(&w, 10);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 100; i++) {
+			struct windows_end from, to = end("10.0.0.2", "h2", "t");
+			struct rp_api_row row = {.stamps = RP_STAMPS_HW};
+
+			snprintf(host, sizeof(host), "host-%d-%d", round, i);
+			snprintf(ip, sizeof(ip), "10.0.1.%d", 1 + i);
+			from = end(ip, host, "t");
+			UT_OK(windows_add(&w, &from, &to, 1000 * (round + 1), 1000, &row));
+		}
+		/* A renamed path lets its old names go. */
+		UT_EQ(w.names.n, 102);
+	}
+	windows_expire(&w, 3000);
+	UT_EQ(w.names.n, 102);
+	add("10.0.9.1", "10.0.0.2", 9000, 1, 2000);
+	windows_expire(&w, 9000);
+	UT_EQ(w.paths.n, 1);
+	UT_EQ(w.names.n, 4);
+	windows_expire(&w, 10000);
+	UT_EQ(w.names.n, 0);
+	finish();
+}
+
+static void
+newest__windows_ahead__do_not_count(void)
+{
+	windows_init(&w, 10);
+	UT_EQ(windows_newest(&w, INT64_MAX), 0);
+	add("10.0.0.1", "10.0.0.2", 1000, 1, 2000);
+	add("10.0.0.1", "10.0.0.2", 9000, 1, 2000);
+	add("10.0.0.1", "10.0.0.3", 2000, 1, 2000);
+	add("10.0.0.1", "10.0.0.4", 8000, 1, 2000);
+	UT_EQ(windows_newest(&w, 999), 0);
+	UT_EQ(windows_newest(&w, 1000), 1000);
+	UT_EQ(windows_newest(&w, 7999), 2000);
+	UT_EQ(windows_newest(&w, 8000), 8000);
+	UT_EQ(windows_newest(&w, 9000), 9000);
+	finish();
+}
+
 static const struct ut_test tests[] = {
 	UT(add__same_window_twice__merges),
 	UT(add__any_order__keeps_the_newest),
@@ -221,6 +319,10 @@ static const struct ut_test tests[] = {
 	UT(visit__callback_refuses__stops),
 	UT(expire__old_windows_and_empty_paths__leave),
 	UT(names__change_with_the_last_window),
+	UT(names__guessed_ends__never_rename_a_path),
+	UT(names__guessed_for_a_new_path__give_way_to_known_ones),
+	UT(names__without_a_path__are_freed),
+	UT(newest__windows_ahead__do_not_count),
 };
 
 UT_MAIN("windows", tests)

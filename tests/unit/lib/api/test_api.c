@@ -160,6 +160,7 @@ random_target(struct rp_rng *rng, struct rp_api_target *t)
 	random_name(rng, t->hostname, true);
 	random_name(rng, t->tor_id, true);
 	random_name(rng, t->device, true);
+	t->hw_stamps = below(rng, 2);
 	t->service_level = (int)below(rng, 9) - 1;
 	t->traffic_class = (int)below(rng, 257) - 1;
 }
@@ -208,6 +209,30 @@ target__one_record__survives_the_round_trip(void)
 	rp_api_encode_target(&in, &json);
 	memset(&out, 0, sizeof(out));
 	UT_OK(rp_api_decode_target(json.data, json.len, &out, &err));
+	UT_MEM(&out, &in, sizeof(in));
+	rp_buf_fini(&json);
+}
+
+/* As an older controller sends it. */
+static void
+target__without_stamps__has_those_of_software(void)
+{
+	struct rp_rng rng = ut_rng(4);
+	struct rp_api_target in = {0}, out;
+	struct rp_buf json = {0};
+	char *key, *rest;
+
+	random_target(&rng, &in);
+	in.hw_stamps = true;
+	rp_api_encode_target(&in, &json);
+	key = strstr(json.data, ",\"stamps\":\"hw\"");
+	if (!UT_TRUE(key != NULL))
+		return;
+	rest = key + strlen(",\"stamps\":\"hw\"");
+	memmove(key, rest, strlen(rest) + 1);
+	memset(&out, 0, sizeof(out));
+	UT_OK(rp_api_decode_target(json.data, strlen(json.data), &out, &err));
+	in.hw_stamps = false;
 	UT_MEM(&out, &in, sizeof(in));
 	rp_buf_fini(&json);
 }
@@ -476,7 +501,7 @@ pinglist__wrong_type_or_range__names_the_field(void)
 		"{\"gid\":\"10.0.0.1\",\"targets\":[{\"gid\":\"10.0.0.2\",\"qpn\":17,\"qkey\":1,"
 		"\"generation\":5,\"type\":\"tor_mesh\",\"flow_label_seed\":9,"
 		"\"flow_label_count\":8,\"flow_label\":3,\"hostname\":\"h\",\"tor_id\":\"t\","
-		"\"device\":\"d\",\"service_level\":7,\"traffic_class\":255}],"
+		"\"device\":\"d\",\"stamps\":\"hw\",\"service_level\":7,\"traffic_class\":255}],"
 		"\"sources\":[\"10.0.0.3\"]}";
 	static const struct bad bad[] = {
 		{"\"gid\":\"10.0.0.1\"", "\"gid\":1", "gid"},
@@ -492,6 +517,8 @@ pinglist__wrong_type_or_range__names_the_field(void)
 		{"\"h\"", "0", "targets[0].hostname"},
 		{"\"t\"", "0", "targets[0].tor_id"},
 		{"\"d\"", "0", "targets[0].device"},
+		{"\"hw\"", "\"mixed\"", "targets[0].stamps"},
+		{"\"hw\"", "true", "targets[0].stamps"},
 		{":7", ":8", "targets[0].service_level"},
 		{":255", ":256", "targets[0].traffic_class"},
 		{"\"10.0.0.3\"", "\"10.0.0.3\",\"::1\"", "sources[1]"},
@@ -667,6 +694,7 @@ static const struct ut_test tests[] = {
 	UT(register_reply__any_message__survives_the_round_trip),
 	UT(pinglist__any_message__survives_the_round_trip),
 	UT(target__one_record__survives_the_round_trip),
+	UT(target__without_stamps__has_those_of_software),
 	UT(report__any_message__survives_the_round_trip),
 	UT(report_reply__any_message__survives_the_round_trip),
 	UT(register__wrong_type_or_range__names_the_field),
