@@ -29,10 +29,16 @@ static void
 reply_conflict(struct rp_http_request *req, const char *agent_id, enum registry_verdict verdict,
 	const struct registry_conflict *conflict)
 {
+	static const char *const reasons[] = {
+		[REGISTRY_SUPERSEDED] = "its boot_id was superseded",
+		[REGISTRY_STALE_SET] = "its set_seq did not rise",
+		[REGISTRY_AGENT_BUSY] = "agent_id is in use by host ",
+		[REGISTRY_GID_BUSY] = "one of its GIDs is in use by agent ",
+	};
 	char field[32];
 
-	rp_log_rl(RP_LOG_WARN, "agent %s at %s: refused, verdict %d, holder '%s'", agent_id,
-		rp_http_request_peer(req), (int)verdict, conflict->holder);
+	rp_log_rl(RP_LOG_WARN, "agent %s at %s: refused, %s%s", agent_id, rp_http_request_peer(req),
+		reasons[verdict], verdict >= REGISTRY_AGENT_BUSY ? conflict->holder : "");
 	switch (verdict) {
 	case REGISTRY_SUPERSEDED:
 		rp_http_reply_error(req, 409, "superseded", "boot_id",

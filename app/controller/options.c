@@ -21,7 +21,7 @@ static const struct rp_opt controller_opts[] = {
 	{"store", RP_OPT_STRING, C(store), "sqlite:/var/lib/rpingmesh/controller.db", NULL, 8, 1000,
 		.help = "where registry and results are kept: sqlite:PATH"},
 	{"heartbeat_sec", RP_OPT_DURATION, C(heartbeat_sec), "60", "s", 1, 3600,
-		.help = "how often agents register again"},
+		.help = "how often agents register again; at most half of active_threshold_sec"},
 	{"active_threshold_sec", RP_OPT_DURATION, C(active_threshold_sec), "300", "s", 1, 86400,
 		.help = "age of the last heartbeat from which an agent is left out of pinglists"},
 	{"stale_threshold_sec", RP_OPT_DURATION, C(stale_threshold_sec), "900", "s", 1, 604800,
@@ -66,6 +66,13 @@ check(const void *conf, char *why)
 {
 	const struct controller_conf *c = conf;
 
+	if (c->active_threshold_sec < 2 * c->heartbeat_sec) {
+		snprintf(why, RP_OPT_WHY_MAX,
+			"active_threshold_sec: %lld is below twice heartbeat_sec %lld: one late "
+			"heartbeat would end an agent's probes",
+			(long long)c->active_threshold_sec, (long long)c->heartbeat_sec);
+		return -EINVAL;
+	}
 	if (c->stale_threshold_sec < c->active_threshold_sec) {
 		snprintf(why, RP_OPT_WHY_MAX,
 			"stale_threshold_sec: %lld is below active_threshold_sec %lld",

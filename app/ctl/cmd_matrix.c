@@ -82,7 +82,11 @@ print(const struct ctl *ctl, const struct rp_json_at *root)
 		if (add_row(&t, strcmp(metric, "loss") == 0, &row, n_tors) != 0)
 			goto release;
 	}
-	return table_print(&t, ctl->color);
+	if (table_print(&t, ctl->color) != 0)
+		return -1;
+	if (n_tors == 0)
+		puts("no ToR is known: agents register with a tor_id, see `rpingmesh-ctl agents`");
+	return 0;
 
 release:
 	table_fini(&t);

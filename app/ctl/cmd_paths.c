@@ -111,6 +111,8 @@ print(const struct ctl *ctl, const struct rp_json_at *root)
 	}
 	if (table_print(&t, ctl->color) != 0)
 		return rp_json_fail(root, NULL, "cannot be printed");
+	if (n == 0)
+		puts("no path has been reported: see `rpingmesh-ctl agents`, and `pinglist` of one");
 	if (omitted > 0)
 		printf("%" PRIu64 " more paths: narrow the question or raise --limit\n", omitted);
 	return 0;

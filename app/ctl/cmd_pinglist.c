@@ -32,6 +32,9 @@ print(const struct ctl *ctl, const struct rp_api_pinglist *list)
 	}
 	if (table_print(&t, ctl->color) != 0)
 		return CTL_EX_IO;
+	if (list->n_targets == 0)
+		puts("nothing to probe: pinglists hold active RNICs of other hosts, in the same ToR\n"
+		     "or, for one RNIC per ToR, in others; see `rpingmesh-ctl agents`");
 	printf("%zu targets; probed by %zu sources\n", list->n_targets, list->n_sources);
 	return CTL_EX_OK;
 }

@@ -196,10 +196,10 @@ def test_empty_set_empties_the_agent():
 
 
 def test_silent_agent_leaves_lists_then_registry():
-    with Controller("--active-threshold-sec", "1", "--stale-threshold-sec", "3") as c:
+    with Controller("--heartbeat-sec", "1", "--active-threshold-sec", "2", "--stale-threshold-sec", "4") as c:
         pair(c)
-        for _ in range(3):
-            time.sleep(0.6)
+        for _ in range(4):
+            time.sleep(0.7)
             eq(c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.1"])).status, 200)
         eq(c.get("/v1/pinglist?agent_id=a&gid=10.0.0.1").json["targets"], [])
         eq(c.get("/v1/agents/b").json["state"], "inactive")
@@ -493,6 +493,15 @@ def test_port_in_use_names_address_and_fix():
         eq(done.returncode, 69)
         assert "127.0.0.1:%d" % c.agent_port in done.stderr and "in use" in done.stderr
         assert "set another address" in done.stderr, done.stderr
+
+
+def test_ctl_says_why_a_table_is_empty():
+    with Controller() as c:
+        assert "no ToR is known" in c.ctl("matrix").stdout
+        for ip, name in (("10.0.0.1", "a"), ("10.0.0.2", "b")):
+            eq(c.call("PUT", "/v1/agents/" + name, agent("one-host", ips=[ip])).status, 200)
+        assert "nothing to probe: pinglists hold active RNICs of other hosts" in c.ctl("pinglist", "a", "10.0.0.1").stdout
+        assert "no path has been reported" in c.ctl("paths").stdout
 
 
 def test_bad_configuration_exits_78_and_64():

@@ -89,13 +89,17 @@ every_key__min_and_max__are_accepted(void)
 			continue;
 		flag_of(row, flag, sizeof(flag));
 		snprintf(value, sizeof(value), "%.17g", row->max);
-		/* The two thresholds bind each other. */
+		/* The heartbeat and the two thresholds bind each other. */
+		if (strcmp(row->name, "heartbeat_sec") == 0)
+			snprintf(value, sizeof(value), "150");
 		if (strcmp(row->name, "active_threshold_sec") == 0)
 			snprintf(value, sizeof(value), "900");
 		if (!UT_OK(load(flag, value)))
 			printf("%s\n", result.why);
 		unload();
 		snprintf(value, sizeof(value), "%.17g", row->min);
+		if (strcmp(row->name, "active_threshold_sec") == 0)
+			snprintf(value, sizeof(value), "120");
 		if (strcmp(row->name, "stale_threshold_sec") == 0)
 			snprintf(value, sizeof(value), "300");
 		if (!UT_OK(load(flag, value)))
@@ -137,6 +141,13 @@ thresholds__stale_below_active__is_refused(void)
 }
 
 static void
+thresholds__active_below_two_heartbeats__is_refused(void)
+{
+	UT_EQ(load("active-threshold-sec", "119"), -EINVAL);
+	UT_HAS(result.why, "twice heartbeat_sec 60");
+}
+
+static void
 store__other_scheme__is_refused(void)
 {
 	UT_EQ(load("store", "postgres://x"), -EINVAL);
@@ -148,6 +159,7 @@ static const struct ut_test tests[] = {
 	UT(every_key__min_and_max__are_accepted),
 	UT(defaults__are_the_contract),
 	UT(thresholds__stale_below_active__is_refused),
+	UT(thresholds__active_below_two_heartbeats__is_refused),
 	UT(store__other_scheme__is_refused),
 };
 
