@@ -70,7 +70,7 @@ quiesce(struct sr_port *port)
 static _Atomic(struct sr_neigh *) *
 bucket_of(struct sr_port *port, const struct rp_gid *ip)
 {
-	return &port->bucket[rp_gid_hash(ip, 0) % SR_NEIGH_BUCKETS];
+	return &port->bucket[rp_gid_hash(ip, 0) & port->bucket_mask];
 }
 
 static struct sr_neigh *
@@ -96,10 +96,9 @@ static struct sr_neigh *
 neigh_make(struct sr_port *port, const struct rp_gid *ip)
 {
 	_Atomic(struct sr_neigh *) *bucket = bucket_of(port, ip);
-	struct sr_neigh *neigh = port->neigh;
+	struct sr_neigh *neigh = port->free_neigh;
 
-	while (neigh->refs > 0)
-		neigh++;
+	port->free_neigh = neigh->next_free;
 	neigh->ip = *ip;
 	neigh->backoff_s = BACKOFF_FIRST_S;
 	atomic_store_explicit(&neigh->mac, 0, memory_order_relaxed);
@@ -125,6 +124,8 @@ neigh_drop(struct sr_port *port, struct sr_neigh *neigh)
 	atomic_store_explicit(link, atomic_load_explicit(&neigh->next, memory_order_relaxed),
 		memory_order_release);
 	quiesce(port);
+	neigh->next_free = port->free_neigh;
+	port->free_neigh = neigh;
 }
 
 /* On the link itself, or through the gateway. */
@@ -180,6 +181,28 @@ make_template(const struct sr_port *port, struct sr_peer *peer)
 }
 
 static void
+link_peer(struct sr_neigh *neigh, struct sr_peer *peer)
+{
+	struct sr_peer *first = atomic_load_explicit(&neigh->peers, memory_order_relaxed);
+
+	peer->link = &neigh->peers;
+	atomic_store_explicit(&peer->next, first, memory_order_relaxed);
+	if (first != NULL)
+		first->link = &peer->next;
+	atomic_store_explicit(&neigh->peers, peer, memory_order_seq_cst);
+}
+
+static void
+unlink_peer(struct sr_peer *peer)
+{
+	struct sr_peer *next = atomic_load_explicit(&peer->next, memory_order_relaxed);
+
+	if (next != NULL)
+		next->link = peer->link;
+	atomic_store_explicit(peer->link, next, memory_order_release);
+}
+
+static void
 attach(struct sr_port *port, struct sr_peer *peer, const struct rp_gid *hop)
 {
 	struct sr_neigh *neigh = neigh_find(port, hop);
@@ -188,11 +211,9 @@ attach(struct sr_port *port, struct sr_peer *peer, const struct rp_gid *hop)
 		neigh = neigh_make(port, hop);
 	neigh->refs++;
 	peer->neigh = neigh;
-	atomic_store_explicit(&peer->next,
-		atomic_load_explicit(&neigh->peers, memory_order_relaxed), memory_order_relaxed);
-	atomic_store_explicit(&neigh->peers, peer, memory_order_seq_cst);
+	link_peer(neigh, peer);
 	/*
-	 * seq_cst, as the pair in sr_neigh_learn(): an address that arrives just now
+	 * seq_cst with the store in link_peer(), as the pair in sr_neigh_learn(): an address that arrives just now
 	 * is seen here, or its learning sees the peer. Both is fine.
 	 */
 	if (atomic_load_explicit(&neigh->mac, memory_order_seq_cst) != 0)
@@ -203,7 +224,7 @@ int
 sr_peer_open(struct rp_port *base, const struct rp_gid *gid, struct rp_peer **ret_peer)
 {
 	struct sr_port *port = sr_port_of(base);
-	struct sr_peer *peer = port->peer, *end = port->peer + port->n_peers;
+	struct sr_peer *peer = port->free_peer;
 	struct rp_gid hop;
 	int rc;
 
@@ -213,11 +234,9 @@ sr_peer_open(struct rp_port *base, const struct rp_gid *gid, struct rp_peer **re
 	rc = next_hop(port, gid, &hop);
 	if (rc != 0)
 		return rc;
-	while (peer < end && peer->used)
-		peer++;
-	if (peer == end)
+	if (peer == NULL)
 		return -ENOSPC;
-	peer->used = true;
+	port->free_peer = peer->next_free;
 	peer->base.gid = *gid;
 	atomic_store_explicit(&peer->base.ready, 0, memory_order_relaxed);
 	make_template(port, peer);
@@ -231,15 +250,12 @@ sr_peer_close(struct rp_port *base, struct rp_peer *base_peer)
 {
 	struct sr_port *port = sr_port_of(base);
 	struct sr_peer *peer = rp_container_of(base_peer, struct sr_peer, base);
-	_Atomic(struct sr_peer *) *link = &peer->neigh->peers;
 
-	while (atomic_load_explicit(link, memory_order_relaxed) != peer)
-		link = &atomic_load_explicit(link, memory_order_relaxed)->next;
-	atomic_store_explicit(link, atomic_load_explicit(&peer->next, memory_order_relaxed),
-		memory_order_release);
+	unlink_peer(peer);
 	quiesce(port);
 	neigh_drop(port, peer->neigh);
-	peer->used = false;
+	peer->next_free = port->free_peer;
+	port->free_peer = peer;
 }
 
 void
@@ -386,6 +402,30 @@ check_addresses(const struct rp_port_conf *conf, char *why)
 	return -EINVAL;
 }
 
+/* As many buckets as peers, so that a chain is short. */
+static int
+make_tables(struct sr_port *port)
+{
+	uint32_t n = port->n_peers, n_buckets = rte_align32pow2(n);
+
+	port->neigh = rte_calloc_socket(
+		"sr_neigh", n, sizeof(*port->neigh), RTE_CACHE_LINE_SIZE, port->socket_id);
+	port->peer = rte_calloc_socket(
+		"sr_peer", n, sizeof(*port->peer), RTE_CACHE_LINE_SIZE, port->socket_id);
+	port->bucket = rte_calloc_socket("sr_bucket", n_buckets, sizeof(*port->bucket),
+		RTE_CACHE_LINE_SIZE, port->socket_id);
+	if (port->neigh == NULL || port->peer == NULL || port->bucket == NULL)
+		return -ENOMEM;
+	port->bucket_mask = n_buckets - 1;
+	while (n-- > 0) {
+		port->neigh[n].next_free = port->free_neigh;
+		port->free_neigh = &port->neigh[n];
+		port->peer[n].next_free = port->free_peer;
+		port->free_peer = &port->peer[n];
+	}
+	return 0;
+}
+
 int
 sr_neigh_init(struct sr_port *port, const struct rp_port_conf *conf, char *why)
 {
@@ -404,17 +444,12 @@ sr_neigh_init(struct sr_port *port, const struct rp_port_conf *conf, char *why)
 	rp_random_bytes(&seed, sizeof(seed));
 	rp_rng_init(&port->rng, seed);
 	sr_own_init(port);
-	port->neigh = rte_calloc_socket("sr_neigh", conf->max_peers, sizeof(*port->neigh),
-		RTE_CACHE_LINE_SIZE, port->socket_id);
-	port->peer = rte_calloc_socket("sr_peer", conf->max_peers, sizeof(*port->peer),
-		RTE_CACHE_LINE_SIZE, port->socket_id);
-	if (port->neigh == NULL || port->peer == NULL) {
+	rc = make_tables(port);
+	if (rc != 0)
 		snprintf(why, RP_OPT_WHY_MAX,
 			"port %s: no memory for %u peers: lower max_peers or give EAL more memory",
 			conf->device, conf->max_peers);
-		return -ENOMEM;
-	}
-	return 0;
+	return rc;
 }
 
 void
@@ -422,4 +457,5 @@ sr_neigh_fini(struct sr_port *port)
 {
 	rte_free(port->neigh);
 	rte_free(port->peer);
+	rte_free(port->bucket);
 }

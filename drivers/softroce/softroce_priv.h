@@ -196,6 +196,7 @@ struct sr_neigh {
 	_Atomic(struct sr_neigh *) next; /* in its bucket */
 	_Atomic(struct sr_peer *) peers; /* that go through it */
 	uint32_t refs;                   /* control: rw */
+	struct sr_neigh *next_free;      /* control: rw */
 	_Atomic bool ask;                /* control sets, cq clears: look the address up now */
 	/* cq: rw */
 	struct rp_tsc due;
@@ -210,7 +211,9 @@ struct sr_peer {
 	uint32_t ip_sum; /* of the IPv4 header with TOS, length and checksum 0 */
 	struct sr_neigh *neigh;
 	_Atomic(struct sr_peer *) next; /* of the same neighbour */
-	bool used;                      /* control: rw */
+	/* control: rw */
+	_Atomic(struct sr_peer *) *link; /* what points to it */
+	struct sr_peer *next_free;
 	uint8_t hdr[SR_HDR_ROOM] RP_CACHE_ALIGNED;
 };
 
@@ -226,8 +229,6 @@ struct sr_rx_key {
 	uint32_t qpn; /* 0: no queue pair */
 	uint32_t qkey;
 };
-
-#define SR_NEIGH_BUCKETS 1024
 
 struct sr_port {
 	struct rp_port base;
@@ -245,6 +246,8 @@ struct sr_port {
 	bool one_lcore;
 	uint8_t prefix_len;
 	uint32_t n_peers;
+	uint32_t bucket_mask;
+	_Atomic(struct sr_neigh *) *bucket; /* of neighbours; control: rw, cq: ro */
 	struct rp_gid gateway;
 	struct rte_eth_dev_owner claim;
 	int socket_id;
@@ -286,8 +289,9 @@ struct sr_port {
 	struct sr_sender_stats closed_sender;
 	struct sr_neigh *neigh;
 	struct sr_peer *peer;
+	struct sr_neigh *free_neigh;
+	struct sr_peer *free_peer;
 	uint64_t conflicts_logged;
-	_Atomic(struct sr_neigh *) bucket[SR_NEIGH_BUCKETS]; /* cq: ro */
 };
 
 static inline struct sr_port *

@@ -275,10 +275,122 @@ neigh__slots_are_safe_to_reuse(void)
 	for (size_t k = 0; k < RP_ARRAY_LEN(peer); k++)
 		if (peer[k] != NULL)
 			wp.port->ops->peer_close(wp.port, peer[k]);
-	for (size_t k = 0; k < SR_NEIGH_BUCKETS; k++)
+	for (size_t k = 0; k <= sr_port_of(wp.port)->bucket_mask; k++)
 		UT_TRUE(atomic_load(&sr_port_of(wp.port)->bucket[k]) == NULL);
 close:
 	wire_close();
+}
+
+#define MANY 16384
+
+static struct rp_peer *many[MANY];
+
+static struct rp_gid
+nth_gid(uint32_t i)
+{
+	struct rp_gid gid = wp.conf.gid;
+
+	rp_store_be32(gid.b + 12, 0x0A0A0000 + i);
+	return gid;
+}
+
+static void
+open_many(void)
+{
+	for (uint32_t i = 0; i < MANY; i++) {
+		struct rp_gid gid = nth_gid(i);
+
+		if (many[i] == NULL && wp.port->ops->peer_open(wp.port, &gid, &many[i]) != 0)
+			ut_check(false, __FILE__, __LINE__, "peer %u is refused", i);
+	}
+}
+
+static void
+close_some(struct rp_rng *rng, uint32_t n)
+{
+	while (n > 0) {
+		uint32_t at = (uint32_t)rp_rng_below(rng, MANY), i = at;
+
+		while (many[i] == NULL)
+			i = (i + 1) % MANY;
+		wp.port->ops->peer_close(wp.port, many[i]);
+		many[i] = NULL;
+		n--;
+	}
+}
+
+/* Neighbours in the buckets; none of these may be long. */
+static uint32_t
+count_neighbours(void)
+{
+	struct sr_port *port = sr_port_of(wp.port);
+	uint32_t total = 0, longest = 0;
+
+	for (uint32_t k = 0; k <= port->bucket_mask; k++) {
+		const struct sr_neigh *neigh = atomic_load(&port->bucket[k]);
+		uint32_t n = 0;
+
+		for (; neigh != NULL; neigh = atomic_load(&neigh->next))
+			n++;
+		total += n;
+		longest = n > longest ? n : longest;
+	}
+	UT_TRUE(longest <= 12);
+	return total;
+}
+
+static void
+count_free(uint32_t neighbours, uint32_t peers)
+{
+	const struct sr_port *port = sr_port_of(wp.port);
+
+	for (const struct sr_neigh *n = port->free_neigh; n != NULL; n = n->next_free)
+		neighbours--;
+	for (const struct sr_peer *p = port->free_peer; p != NULL; p = p->next_free)
+		peers--;
+	UT_EQ(neighbours, 0);
+	UT_EQ(peers, 0);
+}
+
+static void
+opens_all(bool through_gateway)
+{
+	struct rp_gid one_more = nth_gid(MANY);
+	struct rp_rng rng = ut_rng(2);
+	struct rp_peer *peer = NULL;
+
+	wire_defaults(false);
+	wp.conf.max_peers = MANY;
+	wp.conf.prefix_len = through_gateway ? 24 : 8;
+	if (through_gateway)
+		wp.conf.gateway = wire_gid("10.9.0.254");
+	memset(many, 0, sizeof(many));
+	if (!wire_open())
+		goto close;
+	for (unsigned int round = 0; round < 3; round++) {
+		open_many();
+		UT_EQ(wp.port->ops->peer_open(wp.port, &one_more, &peer), -ENOSPC);
+		UT_EQ(count_neighbours(), through_gateway ? 1 : MANY);
+		count_free(through_gateway ? MANY - 1 : 0, 0);
+		for (uint32_t i = 0; i < MANY; i++) {
+			struct rp_gid gid = nth_gid(i);
+
+			if (!UT_TRUE(rp_gid_equal(&many[i]->gid, &gid)))
+				break;
+		}
+		close_some(&rng, round == 0 ? MANY / 2 : MANY);
+	}
+	UT_EQ(count_neighbours(), 0);
+	count_free(MANY, MANY);
+close:
+	wire_close();
+}
+
+static void
+neigh__all_peers_can_come_and_go(void)
+{
+	opens_all(false);
+	opens_all(true);
 }
 
 static const struct ut_test tests[] = {
@@ -290,6 +402,7 @@ static const struct ut_test tests[] = {
 	UT(neigh__without_gateway_far_peers_are_refused),
 	UT(neigh__impossible_addresses_are_refused_by_name),
 	UT(neigh__slots_are_safe_to_reuse),
+	UT(neigh__all_peers_can_come_and_go),
 };
 
 int
