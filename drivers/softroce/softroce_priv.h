@@ -38,6 +38,9 @@
 /** Frames that poll made and the responder has not sent yet. */
 #define SR_OWN_RING 256
 
+/** Neighbours that one poll looks at. */
+#define SR_SCAN_CHUNK 4
+
 #define SR_HOP_LIMIT 64
 #define SR_HDR_ROOM  96 /* headers are copied at a fixed size */
 
@@ -191,11 +194,11 @@ struct sr_peer;
 struct sr_neigh {
 	_Atomic uint64_t mac; /* cq: rw, senders: ro; struct sr_mac.v, 0 unknown */
 	/* control: rw, cq: ro, changed as softroce_neigh.c says */
-	_Atomic bool active;
 	struct rp_gid ip;
 	_Atomic(struct sr_neigh *) next; /* in its bucket */
 	_Atomic(struct sr_peer *) peers; /* that go through it */
 	uint32_t refs;                   /* control: rw */
+	uint32_t at;                     /* control: rw, in sr_port.active */
 	struct sr_neigh *next_free;      /* control: rw */
 	_Atomic bool ask;                /* control sets, cq clears: look the address up now */
 	/* cq: rw */
@@ -248,6 +251,7 @@ struct sr_port {
 	uint32_t n_peers;
 	uint32_t bucket_mask;
 	_Atomic(struct sr_neigh *) *bucket; /* of neighbours; control: rw, cq: ro */
+	_Atomic(struct sr_neigh *) *active; /* n_active of them; control: rw, cq: ro */
 	struct rp_gid gateway;
 	struct rte_eth_dev_owner claim;
 	int socket_id;
@@ -268,8 +272,12 @@ struct sr_port {
 
 	/* cq: rw; softroce_neigh.c */
 	struct rp_tsc scan_due RP_CACHE_ALIGNED;
-	uint64_t scan_period; /* constant */
+	struct rp_tsc scan_late; /* busy polls walk too from here on */
+	struct rp_tsc next_due;  /* earliest that the walk under way has seen */
+	uint64_t scan_period;    /* constant */
+	uint64_t scan_patience;  /* constant */
 	uint32_t scan_at;
+	bool scan_wanted; /* a walk waits for an idle poll */
 	bool scanning;
 	uint32_t announces_left;
 	struct rp_tsc announce_due;
@@ -278,6 +286,7 @@ struct sr_port {
 	struct sr_bucket echo_budget;
 	struct rp_rng rng;
 	_Atomic bool scan_asked;   /* control sets, cq clears */
+	_Atomic uint32_t n_active; /* control: rw, cq: ro */
 	_Atomic uint32_t in_neigh; /* odd while cq walks neighbours */
 
 	/* responder: rw */
@@ -340,8 +349,12 @@ int sr_peer_open(struct rp_port *base, const struct rp_gid *gid, struct rp_peer 
 void sr_peer_close(struct rp_port *base, struct rp_peer *base_peer);
 void sr_peer_refresh(struct rp_port *base, struct rp_peer *peer);
 
-/** Timers: requests, refreshes, announcements. cq. */
-void sr_neigh_turn(struct sr_port *port, struct rp_tsc now);
+/**
+ * Timers: requests, refreshes, announcements. A few neighbours and at most one
+ * frame. @p busy: the poll has events to hand over; nothing is done before it must.
+ * cq.
+ */
+void sr_neigh_turn(struct sr_port *port, struct rp_tsc now, bool busy);
 
 /** A neighbour said where it is. @p may_move: replaces another address. cq. */
 void sr_neigh_learn(struct sr_port *port, const struct rp_gid *ip, const uint8_t mac[6],
