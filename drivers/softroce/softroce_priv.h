@@ -16,6 +16,8 @@
  * Time:    host ticks.
  */
 
+#include <pthread.h>
+
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
@@ -300,7 +302,10 @@ struct sr_port {
 	struct sr_peer *peer;
 	struct sr_neigh *free_neigh;
 	struct sr_peer *free_peer;
-	uint64_t conflicts_logged;
+
+	/* readers of stats(): rw */
+	pthread_mutex_t ethdev_lock;
+	_Atomic uint64_t conflicts_logged;
 };
 
 static inline struct sr_port *
