@@ -7,8 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <rte_dev.h>
+
 #include "rp_log.h"
 #include "wire_port.h"
+
+#define ENDLESS_MAX (1u << 20)
 
 /* What the ethdev answers in place of the real one; 0 leaves it to that. */
 static struct {
@@ -224,12 +228,53 @@ setup__counters_of_the_ethdev_are_passed_on(void)
 	wire_close();
 }
 
+static uint32_t drained;
+
+/* The wire has no end, but the test has. */
+static uint16_t
+count_endless(
+	uint16_t id, uint16_t queue, struct rte_mbuf *m[], uint16_t n, uint16_t n_max, void *arg)
+{
+	(void)id, (void)queue, (void)n_max, (void)arg;
+	drained += n;
+	if (drained < ENDLESS_MAX)
+		return n;
+	rte_pktmbuf_free_bulk(m, n);
+	return 0;
+}
+
+static void
+setup__close_ends_under_traffic(void)
+{
+	const struct rte_eth_rxtx_callback *callback;
+	uint16_t id;
+
+	/* It receives as fast as it is asked. */
+	UT_OK(rte_eal_hotplug_add("vdev", "net_null0", ""));
+	if (!UT_OK(rte_eth_dev_get_port_by_name("net_null0", &id)))
+		return;
+	begin(false);
+	wp.conf.device = "net_null0";
+	if (wire_open()) {
+		wire_turn();
+		UT_EQ(wp.n_ev, 0);
+		callback = rte_eth_add_rx_callback(id, 0, count_endless, NULL);
+		drained = 0;
+		wire_close();
+		UT_TRUE(drained <= SR_RX_DEPTH_MAX);
+		UT_OK(rte_eth_remove_rx_callback(id, 0, callback));
+	}
+	wire_close();
+	UT_OK(rte_eal_hotplug_remove("vdev", "net_null0"));
+}
+
 static const struct ut_test tests[] = {
 	UT(setup__fewer_descriptors_than_asked_are_named),
 	UT(setup__no_usable_number_of_descriptors_is_refused),
 	UT(setup__another_mac_needs_a_filter_or_promiscuous_mode),
 	UT(setup__ipv6_needs_groups_or_all_multicast_or_promiscuous_mode),
 	UT(setup__counters_of_the_ethdev_are_passed_on),
+	UT(setup__close_ends_under_traffic),
 };
 
 int
