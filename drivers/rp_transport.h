@@ -171,7 +171,10 @@ struct rp_transport_ops {
 	/** A peer went silent: look its address up again, keep the old one meanwhile. */
 	void (*peer_refresh)(struct rp_port *port, struct rp_peer *peer);
 
-	/** Named counters of the driver. Thread: control, while lcores run. */
+	/**
+	 * Named counters of the driver. Thread: any number of readers, while lcores
+	 * run; none while a queue pair is opened or closed.
+	 */
 	void (*stats)(struct rp_port *port, rp_stat_fn emit, void *arg);
 
 	/* Optional. */

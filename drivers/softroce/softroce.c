@@ -71,6 +71,7 @@ port_free(struct sr_port *port)
 {
 	rte_ring_free(port->own_ring);
 	sr_neigh_fini(port);
+	pthread_mutex_destroy(&port->ethdev_lock);
 	rte_free(port);
 }
 
@@ -100,6 +101,7 @@ port_open(const struct rp_port_conf *conf, struct rp_port **ret_port, char *why)
 	port->vlan = conf->vlan;
 	port->one_lcore = conf->one_lcore;
 	port->link_fd = -1;
+	pthread_mutex_init(&port->ethdev_lock, NULL);
 	snprintf(port->device, sizeof(port->device), "%s", conf->device);
 	port->base.poll = sr_poll;
 	port->base.ops = &rp_softroce_ops;
@@ -335,12 +337,17 @@ emit_port(struct sr_port *port, rp_stat_fn emit, void *arg)
 		emit(arg, verdict[i], read_counter(&port->cq.verdict[i], 0));
 }
 
+/* Some drivers extend their counters as they are read: one reader at a time. */
 static void
 emit_ethdev(struct sr_port *port, rp_stat_fn emit, void *arg)
 {
 	struct rte_eth_stats eth = {0};
+	int rc;
 
-	if (rte_eth_stats_get(port->port_id, &eth) != 0)
+	pthread_mutex_lock(&port->ethdev_lock);
+	rc = rte_eth_stats_get(port->port_id, &eth);
+	pthread_mutex_unlock(&port->ethdev_lock);
+	if (rc != 0)
 		return;
 	emit(arg, "rx_missed", eth.imissed);
 	emit(arg, "rx_no_buffer", eth.rx_nombuf);
@@ -348,15 +355,16 @@ emit_ethdev(struct sr_port *port, rp_stat_fn emit, void *arg)
 	emit(arg, "ethdev_tx_errors", eth.oerrors);
 }
 
+/* Once per rise, by whichever reader saw it first. */
 static void
 log_conflicts(struct sr_port *port)
 {
 	uint64_t n = read_counter(&port->cq.address_conflicts, 0);
+	uint64_t logged = atomic_load_explicit(&port->conflicts_logged, memory_order_relaxed);
 	char own[RP_GID_TEXT_MAX];
 
-	if (n == port->conflicts_logged)
+	if (n <= logged || !atomic_compare_exchange_strong(&port->conflicts_logged, &logged, n))
 		return;
-	port->conflicts_logged = n;
 	rp_log_rl(RP_LOG_WARN, "port %s: another station uses or wants our address %s (%llu times)",
 		port->device, rp_gid_format_ip(&port->base.gid, own), (unsigned long long)n);
 }

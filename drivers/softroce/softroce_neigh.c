@@ -5,6 +5,9 @@
  * them up and learns addresses. A chain is only ever changed by one store, so that
  * a reader sees it before or after; what was unlinked is used again only when the
  * CQ lcore has left the neighbours since (quiesce()).
+ *
+ * The timers walk the neighbours there are, a few per poll, from when the earliest
+ * is due. Whatever makes one due earlier, or moves it in the list, asks for a walk.
  */
 
 #include <errno.h>
@@ -21,7 +24,8 @@
 #define RP_LOG_COMPONENT "softroce"
 
 #define SCAN_PERIOD_MS   10
-#define SCAN_CHUNK       64
+#define SCAN_LATE_MS     100
+#define SCAN_PACE_SHIFT  8 /* a period more for each so many neighbours */
 #define BACKOFF_FIRST_S  1
 #define BACKOFF_MAX_S    30
 #define REFRESH_MIN_S    30
@@ -70,7 +74,7 @@ quiesce(struct sr_port *port)
 static _Atomic(struct sr_neigh *) *
 bucket_of(struct sr_port *port, const struct rp_gid *ip)
 {
-	return &port->bucket[rp_gid_hash(ip, 0) % SR_NEIGH_BUCKETS];
+	return &port->bucket[rp_gid_hash(ip, 0) & port->bucket_mask];
 }
 
 static struct sr_neigh *
@@ -83,12 +87,39 @@ neigh_find(struct sr_port *port, const struct rp_gid *ip)
 	return neigh;
 }
 
+/* release: the walk that sees this sees what it is wanted for */
+static void
+want_scan(struct sr_port *port)
+{
+	atomic_store_explicit(&port->scan_asked, true, memory_order_release);
+}
+
 static void
 ask_for(struct sr_port *port, struct sr_neigh *neigh)
 {
 	atomic_store_explicit(&neigh->ask, true, memory_order_relaxed);
-	/* release: the scan that sees this sees the neighbour's flag */
-	atomic_store_explicit(&port->scan_asked, true, memory_order_release);
+	want_scan(port);
+}
+
+static void
+activate(struct sr_port *port, struct sr_neigh *neigh)
+{
+	neigh->at = atomic_load_explicit(&port->n_active, memory_order_relaxed);
+	atomic_store_explicit(&port->active[neigh->at], neigh, memory_order_relaxed);
+	atomic_store_explicit(&port->n_active, neigh->at + 1, memory_order_release);
+}
+
+/* The last takes its place. A walk under way may miss that one: it gets another. */
+static void
+deactivate(struct sr_port *port, struct sr_neigh *neigh)
+{
+	uint32_t end = atomic_load_explicit(&port->n_active, memory_order_relaxed) - 1;
+	struct sr_neigh *last = atomic_load_explicit(&port->active[end], memory_order_relaxed);
+
+	last->at = neigh->at;
+	atomic_store_explicit(&port->active[neigh->at], last, memory_order_release);
+	atomic_store_explicit(&port->n_active, end, memory_order_release);
+	want_scan(port);
 }
 
 /* One per peer is enough: they cannot run out before the peers do. */
@@ -96,19 +127,20 @@ static struct sr_neigh *
 neigh_make(struct sr_port *port, const struct rp_gid *ip)
 {
 	_Atomic(struct sr_neigh *) *bucket = bucket_of(port, ip);
-	struct sr_neigh *neigh = port->neigh;
+	struct sr_neigh *neigh = port->free_neigh;
 
-	while (neigh->refs > 0)
-		neigh++;
+	port->free_neigh = neigh->next_free;
 	neigh->ip = *ip;
 	neigh->backoff_s = BACKOFF_FIRST_S;
+	neigh->asked = (struct rp_tsc){0};
 	atomic_store_explicit(&neigh->mac, 0, memory_order_relaxed);
 	atomic_store_explicit(&neigh->peers, NULL, memory_order_relaxed);
 	atomic_store_explicit(&neigh->next, atomic_load_explicit(bucket, memory_order_relaxed),
 		memory_order_relaxed);
 	atomic_store_explicit(bucket, neigh, memory_order_release);
-	atomic_store_explicit(&neigh->active, true, memory_order_release);
-	ask_for(port, neigh);
+	atomic_store_explicit(&neigh->ask, true, memory_order_relaxed);
+	activate(port, neigh);
+	want_scan(port);
 	return neigh;
 }
 
@@ -121,10 +153,12 @@ neigh_drop(struct sr_port *port, struct sr_neigh *neigh)
 		return;
 	while (atomic_load_explicit(link, memory_order_relaxed) != neigh)
 		link = &atomic_load_explicit(link, memory_order_relaxed)->next;
-	atomic_store_explicit(&neigh->active, false, memory_order_relaxed);
+	deactivate(port, neigh);
 	atomic_store_explicit(link, atomic_load_explicit(&neigh->next, memory_order_relaxed),
 		memory_order_release);
 	quiesce(port);
+	neigh->next_free = port->free_neigh;
+	port->free_neigh = neigh;
 }
 
 /* On the link itself, or through the gateway. */
@@ -180,6 +214,28 @@ make_template(const struct sr_port *port, struct sr_peer *peer)
 }
 
 static void
+link_peer(struct sr_neigh *neigh, struct sr_peer *peer)
+{
+	struct sr_peer *first = atomic_load_explicit(&neigh->peers, memory_order_relaxed);
+
+	peer->link = &neigh->peers;
+	atomic_store_explicit(&peer->next, first, memory_order_relaxed);
+	if (first != NULL)
+		first->link = &peer->next;
+	atomic_store_explicit(&neigh->peers, peer, memory_order_seq_cst);
+}
+
+static void
+unlink_peer(struct sr_peer *peer)
+{
+	struct sr_peer *next = atomic_load_explicit(&peer->next, memory_order_relaxed);
+
+	if (next != NULL)
+		next->link = peer->link;
+	atomic_store_explicit(peer->link, next, memory_order_release);
+}
+
+static void
 attach(struct sr_port *port, struct sr_peer *peer, const struct rp_gid *hop)
 {
 	struct sr_neigh *neigh = neigh_find(port, hop);
@@ -188,11 +244,9 @@ attach(struct sr_port *port, struct sr_peer *peer, const struct rp_gid *hop)
 		neigh = neigh_make(port, hop);
 	neigh->refs++;
 	peer->neigh = neigh;
-	atomic_store_explicit(&peer->next,
-		atomic_load_explicit(&neigh->peers, memory_order_relaxed), memory_order_relaxed);
-	atomic_store_explicit(&neigh->peers, peer, memory_order_seq_cst);
+	link_peer(neigh, peer);
 	/*
-	 * seq_cst, as the pair in sr_neigh_learn(): an address that arrives just now
+	 * seq_cst with the store in link_peer(), as the pair in sr_neigh_learn(): an address that arrives just now
 	 * is seen here, or its learning sees the peer. Both is fine.
 	 */
 	if (atomic_load_explicit(&neigh->mac, memory_order_seq_cst) != 0)
@@ -203,7 +257,7 @@ int
 sr_peer_open(struct rp_port *base, const struct rp_gid *gid, struct rp_peer **ret_peer)
 {
 	struct sr_port *port = sr_port_of(base);
-	struct sr_peer *peer = port->peer, *end = port->peer + port->n_peers;
+	struct sr_peer *peer = port->free_peer;
 	struct rp_gid hop;
 	int rc;
 
@@ -213,11 +267,9 @@ sr_peer_open(struct rp_port *base, const struct rp_gid *gid, struct rp_peer **re
 	rc = next_hop(port, gid, &hop);
 	if (rc != 0)
 		return rc;
-	while (peer < end && peer->used)
-		peer++;
-	if (peer == end)
+	if (peer == NULL)
 		return -ENOSPC;
-	peer->used = true;
+	port->free_peer = peer->next_free;
 	peer->base.gid = *gid;
 	atomic_store_explicit(&peer->base.ready, 0, memory_order_relaxed);
 	make_template(port, peer);
@@ -231,15 +283,12 @@ sr_peer_close(struct rp_port *base, struct rp_peer *base_peer)
 {
 	struct sr_port *port = sr_port_of(base);
 	struct sr_peer *peer = rp_container_of(base_peer, struct sr_peer, base);
-	_Atomic(struct sr_peer *) *link = &peer->neigh->peers;
 
-	while (atomic_load_explicit(link, memory_order_relaxed) != peer)
-		link = &atomic_load_explicit(link, memory_order_relaxed)->next;
-	atomic_store_explicit(link, atomic_load_explicit(&peer->next, memory_order_relaxed),
-		memory_order_release);
+	unlink_peer(peer);
 	quiesce(port);
 	neigh_drop(port, peer->neigh);
-	peer->used = false;
+	peer->next_free = port->free_peer;
+	port->free_peer = peer;
 }
 
 void
@@ -296,15 +345,24 @@ sr_neigh_hint(
 	leave(port);
 }
 
+static void
+note_due(struct sr_port *port, struct rp_tsc due)
+{
+	if (rp_tsc_before(due, port->next_due))
+		port->next_due = due;
+}
+
+static bool
+is_due(const struct sr_neigh *neigh, struct rp_tsc now)
+{
+	return atomic_load_explicit(&neigh->ask, memory_order_relaxed) ||
+		!rp_tsc_before(now, neigh->due);
+}
+
 /* @return false when no buffer is left */
 static bool
-ask_if_due(struct sr_port *port, struct sr_neigh *neigh, struct rp_tsc now)
+ask(struct sr_port *port, struct sr_neigh *neigh, struct rp_tsc now)
 {
-	if (!atomic_load_explicit(&neigh->active, memory_order_acquire))
-		return true;
-	if (!atomic_load_explicit(&neigh->ask, memory_order_relaxed) &&
-		rp_tsc_before(now, neigh->due))
-		return true;
 	if (!sr_own_ask(port, &neigh->ip))
 		return false;
 	atomic_store_explicit(&neigh->ask, false, memory_order_relaxed);
@@ -315,46 +373,96 @@ ask_if_due(struct sr_port *port, struct sr_neigh *neigh, struct rp_tsc now)
 	return true;
 }
 
-/* A chunk of the table per poll, the whole of it every SCAN_PERIOD_MS. */
+/*
+ * Many neighbours are walked less often: what is due is seconds apart, and what
+ * was asked for begins a walk of its own.
+ */
+static void
+end_scan(struct sr_port *port, struct rp_tsc now, uint32_t n)
+{
+	uint64_t pause = port->scan_period * (1 + (n >> SCAN_PACE_SHIFT));
+
+	if (port->announces_left > 0)
+		note_due(port, port->announce_due);
+	port->scan_due = rp_tsc_add(now, pause);
+	if (rp_tsc_before(port->scan_due, port->next_due))
+		port->scan_due = port->next_due;
+	port->scanning = false;
+}
+
+/* SR_SCAN_CHUNK neighbours, up to the first that is asked. */
 static void
 scan(struct sr_port *port, struct rp_tsc now)
 {
-	uint32_t end = (uint32_t)rp_min_u64(port->scan_at + SCAN_CHUNK, port->n_peers);
+	bool asked = false;
+	uint32_t n;
 
 	enter(port);
-	while (port->scan_at < end && ask_if_due(port, &port->neigh[port->scan_at], now))
+	/* acquire: pairs with activate() */
+	n = atomic_load_explicit(&port->n_active, memory_order_acquire);
+	for (unsigned int i = 0; i < SR_SCAN_CHUNK && port->scan_at < n && !asked; i++) {
+		struct sr_neigh *neigh =
+			atomic_load_explicit(&port->active[port->scan_at], memory_order_acquire);
+
+		asked = is_due(neigh, now);
+		if (asked && !ask(port, neigh, now))
+			break;
+		note_due(port, neigh->due);
 		port->scan_at++;
+	}
 	leave(port);
-	if (port->scan_at == port->n_peers)
-		port->scanning = false;
+	if (port->scan_at >= n)
+		end_scan(port, now, n);
+}
+
+/* @return true when it sent a frame */
+static bool
+announce_if_due(struct sr_port *port, struct rp_tsc now)
+{
+	if (port->announces_left == 0 || rp_tsc_before(now, port->announce_due) ||
+		!sr_own_announce(port))
+		return false;
+	port->announces_left--;
+	port->announce_due = rp_tsc_add(now, ticks_of_s(port, ANNOUNCE_EVERY_S));
+	return true;
+}
+
+/* On an idle poll, or when none was idle for long. */
+static bool
+may_scan(struct sr_port *port, struct rp_tsc now, bool busy, bool asked)
+{
+	if (!port->scanning && !asked && rp_tsc_before(now, port->scan_due))
+		return false;
+	if (!port->scanning && !port->scan_wanted) {
+		port->scan_wanted = true;
+		port->scan_late = rp_tsc_add(now, port->scan_patience);
+	}
+	return !busy || !rp_tsc_before(now, port->scan_late);
 }
 
 static void
-announce_if_due(struct sr_port *port, struct rp_tsc now)
+begin_scan(struct sr_port *port, struct rp_tsc now)
 {
-	if (port->announces_left == 0 || rp_tsc_before(now, port->announce_due))
-		return;
-	if (!sr_own_announce(port))
-		return;
-	port->announces_left--;
-	port->announce_due = rp_tsc_add(now, ticks_of_s(port, ANNOUNCE_EVERY_S));
+	port->scanning = true;
+	port->scan_wanted = false;
+	port->scan_at = 0;
+	port->next_due = rp_tsc_add(now, ticks_of_s(port, BACKOFF_MAX_S));
 }
 
 void
-sr_neigh_turn(struct sr_port *port, struct rp_tsc now)
+sr_neigh_turn(struct sr_port *port, struct rp_tsc now, bool busy)
 {
-	/* acquire: pairs with ask_for() */
-	bool asked = atomic_load_explicit(&port->scan_asked, memory_order_acquire);
+	bool asked = atomic_load_explicit(&port->scan_asked, memory_order_relaxed);
 
-	if (rp_likely(!port->scanning && !asked && rp_tsc_before(now, port->scan_due)))
+	if (rp_likely(!may_scan(port, now, busy, asked)))
 		return;
 	if (!port->scanning) {
+		/* One operation, and acquire: a flag set before it is seen by this walk. */
 		if (asked)
-			atomic_store_explicit(&port->scan_asked, false, memory_order_relaxed);
-		port->scanning = true;
-		port->scan_at = 0;
-		port->scan_due = rp_tsc_add(now, port->scan_period);
-		announce_if_due(port, now);
+			atomic_exchange_explicit(&port->scan_asked, false, memory_order_acq_rel);
+		begin_scan(port, now);
+		if (announce_if_due(port, now))
+			return;
 	}
 	scan(port, now);
 }
@@ -386,6 +494,33 @@ check_addresses(const struct rp_port_conf *conf, char *why)
 	return -EINVAL;
 }
 
+/* As many buckets as peers, so that a chain is short. */
+static int
+make_tables(struct sr_port *port)
+{
+	uint32_t n = port->n_peers, n_buckets = rte_align32pow2(n);
+
+	port->neigh = rte_calloc_socket(
+		"sr_neigh", n, sizeof(*port->neigh), RTE_CACHE_LINE_SIZE, port->socket_id);
+	port->peer = rte_calloc_socket(
+		"sr_peer", n, sizeof(*port->peer), RTE_CACHE_LINE_SIZE, port->socket_id);
+	port->active = rte_calloc_socket(
+		"sr_active", n, sizeof(*port->active), RTE_CACHE_LINE_SIZE, port->socket_id);
+	port->bucket = rte_calloc_socket("sr_bucket", n_buckets, sizeof(*port->bucket),
+		RTE_CACHE_LINE_SIZE, port->socket_id);
+	if (port->neigh == NULL || port->peer == NULL || port->active == NULL ||
+		port->bucket == NULL)
+		return -ENOMEM;
+	port->bucket_mask = n_buckets - 1;
+	while (n-- > 0) {
+		port->neigh[n].next_free = port->free_neigh;
+		port->free_neigh = &port->neigh[n];
+		port->peer[n].next_free = port->free_peer;
+		port->free_peer = &port->peer[n];
+	}
+	return 0;
+}
+
 int
 sr_neigh_init(struct sr_port *port, const struct rp_port_conf *conf, char *why)
 {
@@ -401,20 +536,16 @@ sr_neigh_init(struct sr_port *port, const struct rp_port_conf *conf, char *why)
 	port->n_peers = conf->max_peers;
 	port->announces_left = ANNOUNCES;
 	port->scan_period = rp_rate_to_ticks(&port->clock->rate, SCAN_PERIOD_MS * RP_NS_PER_MS);
+	port->scan_patience = rp_rate_to_ticks(&port->clock->rate, SCAN_LATE_MS * RP_NS_PER_MS);
 	rp_random_bytes(&seed, sizeof(seed));
 	rp_rng_init(&port->rng, seed);
 	sr_own_init(port);
-	port->neigh = rte_calloc_socket("sr_neigh", conf->max_peers, sizeof(*port->neigh),
-		RTE_CACHE_LINE_SIZE, port->socket_id);
-	port->peer = rte_calloc_socket("sr_peer", conf->max_peers, sizeof(*port->peer),
-		RTE_CACHE_LINE_SIZE, port->socket_id);
-	if (port->neigh == NULL || port->peer == NULL) {
+	rc = make_tables(port);
+	if (rc != 0)
 		snprintf(why, RP_OPT_WHY_MAX,
 			"port %s: no memory for %u peers: lower max_peers or give EAL more memory",
 			conf->device, conf->max_peers);
-		return -ENOMEM;
-	}
-	return 0;
+	return rc;
 }
 
 void
@@ -422,4 +553,6 @@ sr_neigh_fini(struct sr_port *port)
 {
 	rte_free(port->neigh);
 	rte_free(port->peer);
+	rte_free(port->active);
+	rte_free(port->bucket);
 }

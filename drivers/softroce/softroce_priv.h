@@ -16,6 +16,8 @@
  * Time:    host ticks.
  */
 
+#include <pthread.h>
+
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
@@ -37,6 +39,9 @@
 
 /** Frames that poll made and the responder has not sent yet. */
 #define SR_OWN_RING 256
+
+/** Neighbours that one poll looks at. */
+#define SR_SCAN_CHUNK 4
 
 #define SR_HOP_LIMIT 64
 #define SR_HDR_ROOM  96 /* headers are copied at a fixed size */
@@ -191,11 +196,12 @@ struct sr_peer;
 struct sr_neigh {
 	_Atomic uint64_t mac; /* cq: rw, senders: ro; struct sr_mac.v, 0 unknown */
 	/* control: rw, cq: ro, changed as softroce_neigh.c says */
-	_Atomic bool active;
 	struct rp_gid ip;
 	_Atomic(struct sr_neigh *) next; /* in its bucket */
 	_Atomic(struct sr_peer *) peers; /* that go through it */
 	uint32_t refs;                   /* control: rw */
+	uint32_t at;                     /* control: rw, in sr_port.active */
+	struct sr_neigh *next_free;      /* control: rw */
 	_Atomic bool ask;                /* control sets, cq clears: look the address up now */
 	/* cq: rw */
 	struct rp_tsc due;
@@ -210,7 +216,9 @@ struct sr_peer {
 	uint32_t ip_sum; /* of the IPv4 header with TOS, length and checksum 0 */
 	struct sr_neigh *neigh;
 	_Atomic(struct sr_peer *) next; /* of the same neighbour */
-	bool used;                      /* control: rw */
+	/* control: rw */
+	_Atomic(struct sr_peer *) *link; /* what points to it */
+	struct sr_peer *next_free;
 	uint8_t hdr[SR_HDR_ROOM] RP_CACHE_ALIGNED;
 };
 
@@ -226,8 +234,6 @@ struct sr_rx_key {
 	uint32_t qpn; /* 0: no queue pair */
 	uint32_t qkey;
 };
-
-#define SR_NEIGH_BUCKETS 1024
 
 struct sr_port {
 	struct rp_port base;
@@ -245,6 +251,9 @@ struct sr_port {
 	bool one_lcore;
 	uint8_t prefix_len;
 	uint32_t n_peers;
+	uint32_t bucket_mask;
+	_Atomic(struct sr_neigh *) *bucket; /* of neighbours; control: rw, cq: ro */
+	_Atomic(struct sr_neigh *) *active; /* n_active of them; control: rw, cq: ro */
 	struct rp_gid gateway;
 	struct rte_eth_dev_owner claim;
 	int socket_id;
@@ -265,8 +274,12 @@ struct sr_port {
 
 	/* cq: rw; softroce_neigh.c */
 	struct rp_tsc scan_due RP_CACHE_ALIGNED;
-	uint64_t scan_period; /* constant */
+	struct rp_tsc scan_late; /* busy polls walk too from here on */
+	struct rp_tsc next_due;  /* earliest that the walk under way has seen */
+	uint64_t scan_period;    /* constant */
+	uint64_t scan_patience;  /* constant */
 	uint32_t scan_at;
+	bool scan_wanted; /* a walk waits for an idle poll */
 	bool scanning;
 	uint32_t announces_left;
 	struct rp_tsc announce_due;
@@ -275,6 +288,7 @@ struct sr_port {
 	struct sr_bucket echo_budget;
 	struct rp_rng rng;
 	_Atomic bool scan_asked;   /* control sets, cq clears */
+	_Atomic uint32_t n_active; /* control: rw, cq: ro */
 	_Atomic uint32_t in_neigh; /* odd while cq walks neighbours */
 
 	/* responder: rw */
@@ -286,8 +300,12 @@ struct sr_port {
 	struct sr_sender_stats closed_sender;
 	struct sr_neigh *neigh;
 	struct sr_peer *peer;
-	uint64_t conflicts_logged;
-	_Atomic(struct sr_neigh *) bucket[SR_NEIGH_BUCKETS]; /* cq: ro */
+	struct sr_neigh *free_neigh;
+	struct sr_peer *free_peer;
+
+	/* readers of stats(): rw */
+	pthread_mutex_t ethdev_lock;
+	_Atomic uint64_t conflicts_logged;
 };
 
 static inline struct sr_port *
@@ -336,8 +354,12 @@ int sr_peer_open(struct rp_port *base, const struct rp_gid *gid, struct rp_peer 
 void sr_peer_close(struct rp_port *base, struct rp_peer *base_peer);
 void sr_peer_refresh(struct rp_port *base, struct rp_peer *peer);
 
-/** Timers: requests, refreshes, announcements. cq. */
-void sr_neigh_turn(struct sr_port *port, struct rp_tsc now);
+/**
+ * Timers: requests, refreshes, announcements. A few neighbours and at most one
+ * frame. @p busy: the poll has events to hand over; nothing is done before it must.
+ * cq.
+ */
+void sr_neigh_turn(struct sr_port *port, struct rp_tsc now, bool busy);
 
 /** A neighbour said where it is. @p may_move: replaces another address. cq. */
 void sr_neigh_learn(struct sr_port *port, const struct rp_gid *ip, const uint8_t mac[6],

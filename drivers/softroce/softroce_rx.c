@@ -201,7 +201,7 @@ sr_poll(struct rp_port *base, struct rp_ev *ev, uint16_t n)
 			port->next_rxq = 0;
 	}
 	if (polled > 0)
-		sr_neigh_turn(port, now);
+		sr_neigh_turn(port, now, got > 0);
 	for (uint16_t i = 0; i < got; i++)
 		ev[i].burst = got;
 	return got;

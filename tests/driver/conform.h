@@ -117,6 +117,7 @@ struct rp_gid conform_gid(unsigned int i, bool ipv6);
 	X(conform__buffers_are_constant)                                                           \
 	X(conform__close_with_work_in_flight_returns_all)                                          \
 	X(conform__stats_have_lower_case_names_and_never_fall)                                     \
+	X(conform__stats_have_two_readers_while_polled)                                            \
 	X(conform__stamps_of_a_queue_pair_do_not_step_back)                                        \
 	X(conform__empty_burst_sends_nothing)                                                      \
 	X(conform__split_lcores_deliver_like_one)

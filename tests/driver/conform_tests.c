@@ -2,6 +2,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "conform.h"
@@ -626,6 +628,53 @@ conform__stats_have_lower_case_names_and_never_fall(void)
 		}
 		UT_EQ_U(conform_stat(0, "tx_frames"), 64);
 		UT_EQ_U(conform_stat(1, "rx_frames"), 64);
+	}
+	conform_down();
+}
+
+struct stat_reader {
+	struct rp_port *port;
+	_Atomic bool stop;
+	uint64_t fell;
+};
+
+static void *
+read_stats(void *arg)
+{
+	struct stat_reader *r = arg;
+	struct stat_list list[2];
+
+	list[0].n = list[1].n = 0;
+	for (unsigned int i = 0; !atomic_load(&r->stop); i++) {
+		struct stat_list *now = &list[i % 2], *last = &list[(i + 1) % 2];
+
+		now->n = 0;
+		r->port->ops->stats(r->port, stat_collect, now);
+		for (size_t k = 0; k < last->n; k++)
+			r->fell += now->value[k] < last->value[k];
+	}
+	return NULL;
+}
+
+/* The agent's control and telemetry threads. */
+void
+conform__stats_have_two_readers_while_polled(void)
+{
+	struct stat_reader reader[2];
+	pthread_t thread[2];
+
+	if (begin()) {
+		for (size_t i = 0; i < RP_ARRAY_LEN(thread); i++) {
+			reader[i] = (struct stat_reader){.port = conform_side[1].port};
+			UT_OK(pthread_create(&thread[i], NULL, read_stats, &reader[i]));
+		}
+		stream(256, 8, POLL_MAX);
+		for (size_t i = 0; i < RP_ARRAY_LEN(thread); i++) {
+			atomic_store(&reader[i].stop, true);
+			UT_OK(pthread_join(thread[i], NULL));
+			UT_EQ_U(reader[i].fell, 0);
+		}
+		UT_EQ_U(conform_stat(1, "rx_frames"), 256);
 	}
 	conform_down();
 }

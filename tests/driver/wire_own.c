@@ -139,5 +139,5 @@ wire_step(struct wire_steps *s)
 {
 	s->now = rp_tsc_add(s->now, s->step);
 	for (int i = 0; i < 3; i++)
-		sr_neigh_turn(sr_port_of(wp.port), s->now);
+		sr_neigh_turn(sr_port_of(wp.port), s->now, false);
 }
