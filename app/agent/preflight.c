@@ -12,7 +12,7 @@
 
 /* Memory without hugepages: EAL itself, then per device its pool and rings. */
 #define BASE_MIB   24
-#define DEVICE_MIB 40
+#define DEVICE_MIB 48
 
 /* Options of EAL that take their value as the next argument. */
 const char *const preflight_with_value[] = {"-a", "-b", "-c", "-d", "-l", "-m", "-n", "-r", "-s",

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <rte_errno.h>
+#include <rte_log.h>
 #include <rte_mempool.h>
 
 #include "rp_log.h"
@@ -215,9 +216,13 @@ setup_rx(struct sr_port *port, const struct rp_port_conf *conf, const struct rte
 {
 	uint32_t n = (uint32_t)port->n_rxq * n_rxd + (uint32_t)port->n_txq * n_txd + POOL_SPARE;
 	uint16_t room = ROOM_SMALL;
+	uint32_t level = rte_log_get_global_level();
 	int rc;
 
+	/* A question: a driver that says no logs an error that is none. */
+	rte_log_set_global_level(RTE_LOG_CRIT);
 	rc = setup_rx_queues(port, n_rxd, n, room);
+	rte_log_set_global_level(level);
 	if (rc != 0 && rc != -ENOBUFS) {
 		room = ROOM_LARGE;
 		if (strcmp(info->driver_name, "net_af_xdp") == 0)

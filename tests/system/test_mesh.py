@@ -75,6 +75,13 @@ class MeshCases(Cases):
             expect(p["lost"] + p["ack1_lost"] + p["ack2_lost"] == 0, f"{pair} lost probes: {p}")
             expect(p["stamps"] == "sw", f"{pair}: stamps {p['stamps']}")
 
+    def case_nothing_is_logged_as_an_error(self):
+        """A healthy start says nothing at level error, EAL's lines included."""
+        for host in self.mesh.hosts:
+            with open(host.log, encoding="utf-8") as f:
+                errors = [line for line in f if '"level":"error"' in line]
+            expect(not errors, f"{host.name} logs errors: {''.join(errors)}")
+
     def case_ctl_shows_it_to_people(self):
         """The tables name every host and every ToR."""
         for argv, words in ((["agents"], [h.name for h in self.mesh.hosts]), (["matrix"], ["tor-a", "tor-b"]),
