@@ -143,6 +143,9 @@ put_store(struct rp_buf *out, struct controller *c)
 	put_counter(out, "rpingmesh_controller_store_commits_total", "Commits.", s.commits);
 	put_counter(out, "rpingmesh_controller_store_failures_total",
 		"Batches that could not be written.", s.failures);
+	put_counter(out, "rpingmesh_controller_store_rows_skipped_total",
+		"Stored rows left out because they are damaged or of a newer release.",
+		s.rows_skipped);
 	put_seconds(out, "rpingmesh_controller_store_commit_seconds_total",
 		"Time spent in commits.", s.commit_ns);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,12 +55,17 @@ entry_free(struct entry *e)
 	free(e);
 }
 
-/* What the store knows of @e already. */
+/*
+ * What the store knows of @e already. A row that cannot be read, damaged or of a
+ * newer release, must not hold up the reports of its minute: it is written anew.
+ */
 static int
-load(struct entry *e, struct sql *sql)
+load(struct rollup_cache *cache, struct entry *e, struct sql *sql)
 {
 	char source[RP_GID_TEXT_MAX], target[RP_GID_TEXT_MAX];
+	struct rp_api_row row = {0};
 	struct rp_api_err err;
+	const char *text;
 	int rc = sql_query(sql, SQL_ROLLUP_GET, "issii", e->minute_ms,
 		rp_gid_format(&e->source, source), rp_gid_format(&e->target, target),
 		(int64_t)e->row.type, (int64_t)e->row.stamps);
@@ -68,18 +74,21 @@ load(struct entry *e, struct sql *sql)
 		rc = sql_step(sql, SQL_ROLLUP_GET);
 	if (rc != 1)
 		return rc;
-	{
-		const char *text = sql_text(sql, SQL_ROLLUP_GET, 0);
-
-		rc = rp_api_decode_row(text, strlen(text), &e->row, &err);
-	}
+	text = sql_text(sql, SQL_ROLLUP_GET, 0);
+	rc = rp_api_decode_row(text, strlen(text), &row, &err);
 	sql_reset(sql, SQL_ROLLUP_GET);
 	if (rc == -EINVAL) {
-		rp_error("row of %s to %s is damaged: %s %s", source, target, err.field,
-			err.message);
-		rc = -EIO;
+		atomic_fetch_add(&cache->skipped, 1);
+		rp_log_rl(RP_LOG_ERROR, "row of %s to %s cannot be read and is left out: %s %s",
+			source, target, err.field, err.message);
+		return 0;
 	}
-	return rc;
+	if (rc != 0)
+		return rc;
+	row.type = e->row.type;
+	row.stamps = e->row.stamps;
+	e->row = row;
+	return 0;
 }
 
 static int
@@ -115,7 +124,7 @@ rollup_add(struct rollup_cache *cache, struct sql *sql, const struct rp_gid *sou
 		e->target = *target;
 		e->row.type = row->type;
 		e->row.stamps = row->stamps;
-		rc = load(e, sql);
+		rc = load(cache, e, sql);
 		if (rc == 0)
 			rc = rp_table_insert(
 				&cache->rows, &e->node, hash_key(minute_ms, source, target));
@@ -210,5 +219,6 @@ rollup_forget(struct rollup_cache *cache)
 {
 	drop(cache, INT64_MAX);
 	rp_table_fini(&cache->rows);
-	*cache = (struct rollup_cache){0};
+	cache->rows = (struct rp_table){0};
+	cache->newest_ms = 0;
 }

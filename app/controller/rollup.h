@@ -21,6 +21,7 @@
 struct rollup_cache {
 	struct rp_table rows;
 	int64_t newest_ms;
+	_Atomic uint64_t skipped; /* rows of the store that could not be read */
 };
 
 /** Merge @p row, which stays the caller's, into its minute. @return 0, -ENOMEM, as sql.h */
@@ -33,7 +34,7 @@ int rollup_flush(struct rollup_cache *cache, struct sql *sql);
 /** The transaction was committed: forget old minutes. */
 void rollup_committed(struct rollup_cache *cache);
 
-/** The transaction was rolled back, or the end: forget everything. */
+/** The transaction was rolled back, or the end: forget all rows. */
 void rollup_forget(struct rollup_cache *cache);
 
 #endif /* ROLLUP_H */

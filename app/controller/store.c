@@ -247,14 +247,17 @@ store_load_rollups(struct store *store, int64_t since_ms,
 	while (rc == 0 && (rc = sql_step(sql, id)) == 1) {
 		const char *text = sql_text(sql, id, 5);
 		struct rp_gid source, target;
-		struct rp_api_row row;
-		struct rp_api_err err;
+		struct rp_api_row row = {0};
+		struct rp_api_err err = {0};
 
 		rc = rp_api_decode_row(text, strlen(text), &row, &err);
 		if (rc == -EINVAL || rp_gid_parse(sql_text(sql, id, 1), &source) != 0 ||
 			rp_gid_parse(sql_text(sql, id, 2), &target) != 0) {
-			rp_error("a one-minute row is damaged and left out: %s %s", err.field,
+			atomic_fetch_add(&store->rollups.skipped, 1);
+			rp_log_rl(RP_LOG_ERROR,
+				"a one-minute row cannot be read and is left out: %s %s", err.field,
 				err.message);
+			rp_api_row_fini(&row);
 			rc = 0;
 			continue;
 		}
@@ -661,6 +664,7 @@ store_counters(struct store *store, struct store_counters *ret)
 		.failures = atomic_load(&store->failures),
 		.unsaved = atomic_load(&store->n_unsaved),
 		.commit_ns = atomic_load(&store->commit_ns),
+		.rows_skipped = atomic_load(&store->rollups.skipped),
 	};
 	pthread_mutex_lock(&store->mutex);
 	ret->queued = store->n_queued;

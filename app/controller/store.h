@@ -65,6 +65,7 @@ struct store_counters {
 	uint64_t queued;
 	uint64_t unsaved; /* agents that wait for a write to succeed */
 	uint64_t commit_ns;
+	uint64_t rows_skipped; /* stored rows that could not be read */
 };
 
 /**

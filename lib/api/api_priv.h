@@ -46,6 +46,14 @@ void api_put_double(struct rp_buf *out, bool comma, const char *key, double valu
 void api_put_target(struct rp_buf *out, const struct rp_api_target *target);
 int api_get_target(const struct rp_json_at *at, struct rp_api_target *ret_target);
 
+void api_put_hist(struct rp_buf *out, bool comma, const struct rp_shist *h);
+int api_get_hist(const struct rp_json_at *at, struct rp_shist *h);
+
+/** Step to the next element of @p row and call it @p name. */
+int api_next_cell(const struct rp_json_at *row, struct rp_json_at *cell, const char *name);
+int api_next_u64(const struct rp_json_at *row, struct rp_json_at *cell, const char *name,
+	uint64_t max, uint64_t *ret_value);
+
 /** Zeroed array of @p n elements, never NULL on success. @return 0, -ENOMEM */
 int api_alloc(size_t n, size_t size, void *ret_array);
 

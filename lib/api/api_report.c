@@ -36,14 +36,15 @@ rp_api_row_columns(void)
 	return row_column;
 }
 
-static void
-put_hist(struct rp_buf *out, const struct rp_shist *h)
+void
+api_put_hist(struct rp_buf *out, bool comma, const struct rp_shist *h)
 {
+	rp_buf_puts(out, comma ? ",[" : "[");
 	if (h->sum.n == 0) {
-		rp_buf_puts(out, ",[]");
+		rp_buf_puts(out, "]");
 		return;
 	}
-	rp_buf_printf(out, ",[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",[", h->sum.min_ns,
+	rp_buf_printf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",[", h->sum.min_ns,
 		h->sum.max_ns, h->sum.under, h->sum.over);
 	for (uint32_t i = 0; i < h->n; i++)
 		rp_buf_printf(out, "%s[%" PRIu32 ",%" PRIu32 "]", i > 0 ? "," : "",
@@ -59,17 +60,11 @@ put_row(struct rp_buf *out, const struct rp_api_row *row)
 		rp_buf_printf(out, ",%" PRIu64, row->counts.state[i]);
 	for (int i = 0; i < RP_EXTRA_N; i++)
 		rp_buf_printf(out, ",%" PRIu64, row->counts.extra[i]);
-	put_hist(out, &row->rtt);
-	put_hist(out, &row->prober);
-	put_hist(out, &row->responder);
-	put_hist(out, &row->late);
+	api_put_hist(out, true, &row->rtt);
+	api_put_hist(out, true, &row->prober);
+	api_put_hist(out, true, &row->responder);
+	api_put_hist(out, true, &row->late);
 	rp_buf_puts(out, "]");
-}
-
-void
-rp_api_encode_row(const struct rp_api_row *row, struct rp_buf *out)
-{
-	put_row(out, row);
 }
 
 static void
@@ -129,9 +124,8 @@ rp_api_encode_report(const struct rp_api_report *msg, struct rp_buf *out)
 	rp_buf_puts(out, "}");
 }
 
-/* Step to the next element of @row and call it @name. */
-static int
-next_cell(const struct rp_json_at *row, struct rp_json_at *cell, const char *name)
+int
+api_next_cell(const struct rp_json_at *row, struct rp_json_at *cell, const char *name)
 {
 	if (!rp_json_next(row, cell))
 		return rp_json_fail(row, name, "is missing");
@@ -139,11 +133,11 @@ next_cell(const struct rp_json_at *row, struct rp_json_at *cell, const char *nam
 	return 0;
 }
 
-static int
-next_u64(const struct rp_json_at *row, struct rp_json_at *cell, const char *name, uint64_t max,
+int
+api_next_u64(const struct rp_json_at *row, struct rp_json_at *cell, const char *name, uint64_t max,
 	uint64_t *ret_value)
 {
-	int rc = next_cell(row, cell, name);
+	int rc = api_next_cell(row, cell, name);
 
 	if (rc == 0)
 		rc = rp_json_u64(cell, NULL, RP_JSON_REQUIRED, 0, max, ret_value);
@@ -159,9 +153,9 @@ get_bucket(const struct rp_json_at *pair, struct rp_shist *h)
 	int rc = rp_json_array(pair, NULL, RP_JSON_REQUIRED, 2, &list, &n);
 
 	if (rc == 0)
-		rc = next_u64(&list, &cell, "bucket", RP_HIST_BUCKETS - 1, &bucket);
+		rc = api_next_u64(&list, &cell, "bucket", RP_HIST_BUCKETS - 1, &bucket);
 	if (rc == 0)
-		rc = next_u64(&list, &cell, "count", UINT32_MAX, &count);
+		rc = api_next_u64(&list, &cell, "count", UINT32_MAX, &count);
 	if (rc != 0)
 		return rc;
 	rc = rp_shist_append(h, (uint32_t)bucket, (uint32_t)count);
@@ -176,7 +170,7 @@ get_buckets(const struct rp_json_at *row, struct rp_json_at *cell, struct rp_shi
 {
 	struct rp_json_at list, pair = {0};
 	size_t n;
-	int rc = next_cell(row, cell, "buckets");
+	int rc = api_next_cell(row, cell, "buckets");
 
 	if (rc == 0)
 		rc = rp_json_array(cell, NULL, RP_JSON_REQUIRED, RP_HIST_BUCKETS, &list, &n);
@@ -185,8 +179,8 @@ get_buckets(const struct rp_json_at *row, struct rp_json_at *cell, struct rp_shi
 	return rc;
 }
 
-static int
-get_hist(const struct rp_json_at *at, struct rp_shist *h)
+int
+api_get_hist(const struct rp_json_at *at, struct rp_shist *h)
 {
 	const uint64_t max = (uint64_t)RP_JSON_INT_MAX;
 	struct rp_json_at list, cell = {0};
@@ -195,13 +189,13 @@ get_hist(const struct rp_json_at *at, struct rp_shist *h)
 
 	if (rc != 0 || n == 0)
 		return rc;
-	rc = next_u64(&list, &cell, "min_ns", max, &h->sum.min_ns);
+	rc = api_next_u64(&list, &cell, "min_ns", max, &h->sum.min_ns);
 	if (rc == 0)
-		rc = next_u64(&list, &cell, "max_ns", max, &h->sum.max_ns);
+		rc = api_next_u64(&list, &cell, "max_ns", max, &h->sum.max_ns);
 	if (rc == 0)
-		rc = next_u64(&list, &cell, "under", max, &h->sum.under);
+		rc = api_next_u64(&list, &cell, "under", max, &h->sum.under);
 	if (rc == 0)
-		rc = next_u64(&list, &cell, "over", max, &h->sum.over);
+		rc = api_next_u64(&list, &cell, "over", max, &h->sum.over);
 	if (rc == 0)
 		rc = get_buckets(&list, &cell, h);
 	if (rc != 0)
@@ -219,14 +213,14 @@ get_head(const struct rp_json_at *at, struct rp_json_at *cell, size_t n_peers,
 	struct rp_api_row *row)
 {
 	uint64_t peer = 0, type = 0, stamps = 0;
-	int rc = next_u64(at, cell, row_column[0], n_peers == 0 ? 0 : n_peers - 1, &peer);
+	int rc = api_next_u64(at, cell, row_column[0], n_peers == 0 ? 0 : n_peers - 1, &peer);
 
 	if (rc == 0 && n_peers == 0)
 		rc = rp_json_fail(cell, NULL, "has no entry in peers");
 	if (rc == 0)
-		rc = next_u64(at, cell, row_column[1], RP_API_TYPE_N - 1, &type);
+		rc = api_next_u64(at, cell, row_column[1], RP_API_TYPE_N - 1, &type);
 	if (rc == 0)
-		rc = next_u64(at, cell, row_column[2], RP_STAMPS_N - 1, &stamps);
+		rc = api_next_u64(at, cell, row_column[2], RP_STAMPS_N - 1, &stamps);
 	row->peer = (uint32_t)peer;
 	row->type = (enum rp_api_type)type;
 	row->stamps = (enum rp_stamps)stamps;
@@ -247,13 +241,13 @@ get_row(const struct rp_json_at *at, size_t n_peers, struct rp_api_row *row)
 	if (rc == 0)
 		rc = get_head(&list, &cell, n_peers, row);
 	for (int i = 0; rc == 0 && i < RP_STATE_N; i++)
-		rc = next_u64(&list, &cell, *name++, max, &row->counts.state[i]);
+		rc = api_next_u64(&list, &cell, *name++, max, &row->counts.state[i]);
 	for (int i = 0; rc == 0 && i < RP_EXTRA_N; i++)
-		rc = next_u64(&list, &cell, *name++, max, &row->counts.extra[i]);
+		rc = api_next_u64(&list, &cell, *name++, max, &row->counts.extra[i]);
 	for (size_t i = 0; rc == 0 && i < RP_ARRAY_LEN(hist); i++) {
-		rc = next_cell(&list, &cell, *name++);
+		rc = api_next_cell(&list, &cell, *name++);
 		if (rc == 0)
-			rc = get_hist(&cell, hist[i]);
+			rc = api_get_hist(&cell, hist[i]);
 	}
 	return rc;
 }
@@ -283,12 +277,12 @@ get_responder_row(const struct rp_json_at *at, size_t n_peers, struct rp_api_res
 		at, NULL, RP_JSON_REQUIRED, RP_ARRAY_LEN(responder_column), &list, &n);
 
 	if (rc == 0)
-		rc = next_u64(
+		rc = api_next_u64(
 			&list, &cell, responder_column[0], n_peers == 0 ? 0 : n_peers - 1, &peer);
 	if (rc == 0 && n_peers == 0)
 		rc = rp_json_fail(&cell, NULL, "has no entry in peers");
 	for (size_t i = 0; rc == 0 && i < RP_ARRAY_LEN(count); i++)
-		rc = next_u64(
+		rc = api_next_u64(
 			&list, &cell, responder_column[i + 1], (uint64_t)RP_JSON_INT_MAX, count[i]);
 	row->peer = (uint32_t)peer;
 	return rc;
@@ -382,36 +376,6 @@ get_identity(const struct rp_json_at *at, struct rp_api_report *msg)
 		rc = rp_json_u32(at, "window_ms", RP_JSON_REQUIRED, API_WINDOW_MIN, API_WINDOW_MAX,
 			&msg->window_ms);
 	return rc;
-}
-
-int
-rp_api_decode_row(
-	const char *json, size_t len, struct rp_api_row *ret_row, struct rp_api_err *reterr)
-{
-	struct rp_api_row row = {0};
-	struct rp_json_err err = {0};
-	struct rp_json *doc = NULL;
-	int rc = rp_json_parse(json, len, &doc, &err);
-
-	if (rc == 0) {
-		struct rp_json_at root = rp_json_root(doc, &err);
-
-		rc = get_row(&root, 1, &row);
-	}
-	if (rc == 0)
-		*ret_row = row;
-	else
-		rp_api_row_fini(&row);
-	return api_close(doc, rc, &err, reterr);
-}
-
-void
-rp_api_row_fini(struct rp_api_row *row)
-{
-	rp_shist_fini(&row->rtt);
-	rp_shist_fini(&row->prober);
-	rp_shist_fini(&row->responder);
-	rp_shist_fini(&row->late);
 }
 
 int

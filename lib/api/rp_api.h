@@ -212,9 +212,13 @@ void rp_api_register_reply_fini(struct rp_api_register_reply *msg);
 void rp_api_pinglist_fini(struct rp_api_pinglist *msg);
 void rp_api_report_fini(struct rp_api_report *msg);
 
-/** One row alone, as the store keeps it. Its peer is 0. */
+/**
+ * One row alone, as the store keeps it; its peer is 0. The text has a version, and
+ * its counters are lists that may grow: rows of an older release are read with
+ * zeros for what it did not count.
+ */
 void rp_api_encode_row(const struct rp_api_row *row, struct rp_buf *out);
-/** Release with rp_api_row_fini(). */
+/** Release with rp_api_row_fini(). @return 0, -EINVAL (damaged, or of a newer release), -ENOMEM */
 int rp_api_decode_row(
 	const char *json, size_t len, struct rp_api_row *ret_row, struct rp_api_err *reterr);
 void rp_api_row_fini(struct rp_api_row *row);

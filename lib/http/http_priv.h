@@ -30,6 +30,7 @@ struct http_loop {
 	struct evhttp *http;
 	struct evconnlistener *listener;
 	struct event *resume; /* ends a pause after EMFILE */
+	struct event *apply;  /* activated from outside: look whether to accept */
 	bool paused;          /* under server->lock */
 	bool running;         /* its thread exists */
 	pthread_t thread;

@@ -32,23 +32,49 @@ to_timeval(uint32_t ms)
 	return (struct timeval){.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
 }
 
-/* One rule for every reason to stop or go on accepting, so that no two of them race. */
+/* evhttp takes the listener's one argument for itself: the thread knows its loop. */
+static _Thread_local struct http_loop *this_loop;
+
+/* One rule for every reason to stop or go on accepting. The loop's thread only. */
+static void
+apply_listener(struct http_loop *loop)
+{
+	struct rp_http_server *server = loop->server;
+	bool accept;
+
+	pthread_mutex_lock(&server->lock);
+	accept = !server->stopping && !loop->paused &&
+		atomic_load(&server->conns) < server->conf.max_connections;
+	pthread_mutex_unlock(&server->lock);
+	if (loop->listener == NULL)
+		return;
+	if (accept)
+		evconnlistener_enable(loop->listener);
+	else
+		evconnlistener_disable(loop->listener);
+}
+
+static void
+on_apply(evutil_socket_t fd RP_UNUSED, short what RP_UNUSED, void *arg)
+{
+	apply_listener(arg);
+}
+
+/*
+ * Something that the rule looks at has changed. Other loops are only told: to
+ * disable a listener from outside waits for its callback, which may wait for us.
+ */
 static void
 apply_listeners(struct rp_http_server *server)
 {
-	pthread_mutex_lock(&server->lock);
 	for (unsigned int i = 0; i < server->conf.threads; i++) {
 		struct http_loop *loop = &server->loop[i];
 
-		if (loop->listener == NULL)
-			continue;
-		if (!server->stopping && !loop->paused &&
-			atomic_load(&server->conns) < server->conf.max_connections)
-			evconnlistener_enable(loop->listener);
-		else
-			evconnlistener_disable(loop->listener);
+		if (loop == this_loop)
+			apply_listener(loop);
+		else if (loop->apply != NULL)
+			event_active(loop->apply, EV_TIMEOUT, 0);
 	}
-	pthread_mutex_unlock(&server->lock);
 }
 
 static unsigned int
@@ -219,9 +245,6 @@ on_resume(evutil_socket_t fd RP_UNUSED, short what RP_UNUSED, void *arg)
 	apply_listeners(loop->server);
 }
 
-/* evhttp takes the listener's one argument for itself: the thread knows its loop. */
-static _Thread_local struct http_loop *this_loop;
-
 /* Out of descriptors: the socket stays readable, so a retry at once would spin. */
 static void
 on_accept_error(struct evconnlistener *listener RP_UNUSED, void *arg RP_UNUSED)
@@ -348,12 +371,11 @@ open_loop(struct http_loop *loop, int fd)
 		goto close_fd;
 	loop->http = evhttp_new(loop->base);
 	loop->resume = evtimer_new(loop->base, on_resume, loop);
-	if (loop->http == NULL || loop->resume == NULL)
+	loop->apply = event_new(loop->base, -1, 0, on_apply, loop);
+	if (loop->http == NULL || loop->resume == NULL || loop->apply == NULL)
 		goto close_fd;
 	loop->listener = evconnlistener_new(loop->base, NULL, NULL,
-		LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_CLOSE_ON_FREE | LEV_OPT_THREADSAFE |
-			LEV_OPT_DISABLED,
-		BACKLOG, fd);
+		LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_CLOSE_ON_FREE | LEV_OPT_DISABLED, BACKLOG, fd);
 	if (loop->listener == NULL)
 		goto close_fd;
 	evconnlistener_set_error_cb(loop->listener, on_accept_error);
@@ -411,6 +433,10 @@ release(struct rp_http_server *server)
 	for (unsigned int i = 0; i < server->conf.threads; i++) {
 		struct http_loop *loop = &server->loop[i];
 
+		if (loop->apply != NULL)
+			event_free(loop->apply);
+		loop->apply = NULL;
+		loop->listener = NULL; /* evhttp's own now */
 		if (loop->http != NULL)
 			evhttp_free(loop->http);
 		for (unsigned int b = 0; b < CONN_BUCKETS; b++)

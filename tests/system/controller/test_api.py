@@ -391,7 +391,7 @@ def test_kill_keeps_registry_and_acknowledged_results():
         eq(c.call("POST", "/v1/reports", dict(body, report_seq=2)).json["duplicate"], False)
         db = sqlite3.connect(c.db)
         rows = [json.loads(r[0]) for r in db.execute("SELECT row FROM path_rollup_1m")]
-        eq((len(rows), rows[0][3], rows[0][5]), (1, 196, 4))
+        eq((len(rows), rows[0]["v"], rows[0]["states"][:3]), (1, 1, [196, 0, 4]))
         db.close()
 
 

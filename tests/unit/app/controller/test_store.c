@@ -609,6 +609,60 @@ expire__old_rows_and_ledger__leave(void)
 	teardown();
 }
 
+/* A stored row as another release wrote it: what is in its minute, and after it. */
+static void
+check_stored(const char *text, uint64_t want_ok, uint64_t want_skipped)
+{
+	struct store_counters counters;
+	struct seen seen = {0};
+	struct store *store;
+	char statement[512];
+
+	setup();
+	store = open_store();
+	UT_OK(store_start(store));
+	UT_OK(run(store, report_job(1, MINUTE, 10, 2000)));
+	store_close(store);
+	snprintf(statement, sizeof(statement), "UPDATE path_rollup_1m SET row = '%s'", text);
+	execute(statement);
+
+	store = open_store();
+	UT_OK(store_load_rollups(store, 0, see, &seen));
+	UT_EQ(seen.rows, want_skipped == 0 ? 1 : 0);
+	UT_OK(store_start(store));
+	UT_OK(run(store, report_job(2, MINUTE + 10000, 7, 2000)));
+	UT_FALSE(last_duplicate);
+	UT_OK(run(store, report_job(3, MINUTE + 60000, 7, 2000)));
+	store_counters(store, &counters);
+	UT_EQ_U(counters.rows_skipped, want_skipped);
+	UT_TRUE(counters.up);
+	store_close(store);
+	seen = load_rows();
+	UT_EQ(seen.rows, 2);
+	UT_EQ_U(seen.ok, want_ok);
+	teardown();
+}
+
+static void
+rows__of_an_older_release__go_on_counting(void)
+{
+	check_stored("[0,0,1,100,0,0,0,0,0,0,0,[],[],[],[]]", 114, 0);
+	check_stored("[0,0,1,100,0,0,0,0,0,0,0,1,2,3,4,[],[],[],[]]", 114, 0);
+	check_stored("{\"v\":1,\"type\":0,\"stamps\":1,\"states\":[100],\"extras\":[],"
+		     "\"hists\":[]}",
+		114, 0);
+}
+
+/* Left out when loaded, and again when a report of its minute comes. */
+static void
+rows__that_cannot_be_read__block_no_report(void)
+{
+	check_stored("{\"v\":2,\"all\":\"new\"}", 14, 2);
+	check_stored("[0,0,1]", 14, 2);
+	check_stored("rubbish", 14, 2);
+	check_stored("", 14, 2);
+}
+
 static void
 open__second_time__is_busy_and_names_the_holder(void)
 {
@@ -670,6 +724,8 @@ static const struct ut_test tests[] = {
 	UT(failure__jobs_of_an_agent_in_one_batch__the_last_written_counts),
 	UT(failure__job_that_can_never_be_written__holds_up_nobody),
 	UT(expire__old_rows_and_ledger__leave),
+	UT(rows__of_an_older_release__go_on_counting),
+	UT(rows__that_cannot_be_read__block_no_report),
 	UT(open__second_time__is_busy_and_names_the_holder),
 	UT(open__newer_schema__is_refused),
 	UT(open__not_a_database__is_an_io_error),

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -419,6 +422,36 @@ open__bad_address_or_limit__is_refused(void)
 	UT_EQ(rp_http_server_open(&c, &s, why), -EINVAL);
 }
 
+/* A peer connects in the very moment in which the listeners are switched off. */
+static void
+close__while_a_peer_connects__never_hangs(void)
+{
+	char address[RP_HTTP_ADDRESS_MAX];
+
+	for (int round = 0; round < 300; round++) {
+		struct rp_http_server_conf c = conf("127.0.0.1:0");
+		struct sockaddr_in to = {.sin_family = AF_INET};
+		struct rp_http_server *s;
+		int fd[4];
+
+		c.threads = 2;
+		c.max_connections = 3; /* the cap switches the listeners too */
+		if (!UT_OK(rp_http_server_open(&c, &s, why)))
+			return;
+		UT_OK(rp_http_server_start(s));
+		rp_http_server_address(s, address);
+		to.sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1));
+		to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		for (size_t i = 0; i < RP_ARRAY_LEN(fd); i++) {
+			fd[i] = socket(AF_INET, SOCK_STREAM, 0);
+			UT_OK(connect(fd[i], (struct sockaddr *)&to, sizeof(to)));
+		}
+		rp_http_server_close(s);
+		for (size_t i = 0; i < RP_ARRAY_LEN(fd); i++)
+			close(fd[i]);
+	}
+}
+
 static const struct ut_test tests[] = {
 	UT(exchange__each_method__carries_body_headers_and_parameters),
 	UT(exchange__many_at_once__share_connections),
@@ -433,6 +466,7 @@ static const struct ut_test tests[] = {
 	UT(wakeup__other_thread__ends_the_poll),
 	UT(deferred__reply_of_another_thread__arrives),
 	UT(close__deferred_request__waits_for_its_reply),
+	UT(close__while_a_peer_connects__never_hangs),
 	UT(close__before_start_and_null__are_allowed),
 	UT(open__address_in_use__is_refused_whatever_the_threads),
 	UT(open__bad_address_or_limit__is_refused),
