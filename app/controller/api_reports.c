@@ -69,12 +69,16 @@ make_job(struct controller *c, struct rp_http_request *req)
 	return job;
 }
 
-/* What the decoder cannot know. @return 0, -EINVAL, -EPERM (not the agent's GID) */
+/*
+ * What the decoder cannot know.
+ * @return 0, -EINVAL, -EPERM (not the agent's GID), -ENOENT (no such agent: its
+ * heartbeat will come, as after the loss of the store)
+ */
 static int
 check(struct controller *c, const struct rp_api_report *report, int64_t now_ms,
 	struct rp_api_err *reterr)
 {
-	bool may;
+	bool may, known;
 
 	if (report->window_start_ms > now_ms + FUTURE_SLACK_MS) {
 		snprintf(reterr->field, sizeof(reterr->field), "window_start_ms");
@@ -85,8 +89,10 @@ check(struct controller *c, const struct rp_api_report *report, int64_t now_ms,
 	}
 	pthread_mutex_lock(&c->state);
 	may = registry_may_report(&c->registry, report->agent_id, &report->gid, now_ms);
+	known = registry_find(&c->registry, report->agent_id) != NULL ||
+		former_find_agent(&c->registry.former, report->agent_id, now_ms) != NULL;
 	pthread_mutex_unlock(&c->state);
-	return may ? 0 : -EPERM;
+	return may ? 0 : known ? -EPERM : -ENOENT;
 }
 
 static void
@@ -133,6 +139,9 @@ api_report_post(struct rp_http_request *req, void *arg)
 			rp_http_request_peer(req));
 		rp_http_reply_error(req, 409, "gid_not_held", "gid",
 			"this agent has not registered the GID within stale_threshold_sec");
+	} else if (rc == -ENOENT) {
+		atomic_fetch_add(&c->reports_refused, 1);
+		api_reply_busy(req, FAILING_SEC, "this agent has not registered yet");
 	} else if (rc == -EAGAIN) {
 		atomic_fetch_add(&c->reports_refused, 1);
 		api_reply_busy(req, BUSY_SEC, "too many reports are waiting");

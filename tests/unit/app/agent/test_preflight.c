@@ -104,7 +104,7 @@ run__nothing_open__decides_memory_cores_and_prefix(void)
 		printf("%s\n", pf.why);
 	for (int i = 1; i < pf.argc; i++)
 		len += (size_t)snprintf(line + len, sizeof(line) - len, " %s", pf.argv[i]);
-	UT_HAS(line, "--no-huge -m 64 --no-shconf");
+	UT_HAS(line, "--no-huge -m 72 --no-shconf");
 	UT_HAS(line, "--lcores 0@(");
 	UT_HAS(line, "--no-pci");
 	UT_HAS(line, "--file-prefix=rpingmesh-a_b");
@@ -165,7 +165,7 @@ run__what_eal_would_take_silently__refused_with_the_fix(void)
 		{{UP, "--no-huge", "--in-memory"}, {DEVICE}, RP_EX_USAGE,
 			"EAL cannot combine --no-huge and --in-memory"},
 		{{UP, "--in-memory"}, {DEVICE}, RP_EX_UNAVAILABLE,
-			"need 64 MiB of hugepages, 0 MiB are free: echo 33 > /proc/sys/vm/nr_hugepages"},
+			"need 72 MiB of hugepages, 0 MiB are free: echo 37 > /proc/sys/vm/nr_hugepages"},
 		{{UP, "--no-hug"}, {DEVICE}, RP_EX_USAGE,
 			"unknown EAL option --no-hug, did you mean --no-huge"},
 		{{UP, "--lcores"}, {DEVICE}, RP_EX_USAGE, "EAL option --lcores needs a value"},
