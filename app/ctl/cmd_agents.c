@@ -83,38 +83,28 @@ fill(struct table *t, const struct rp_json_at *root, bool one)
 	return 0;
 }
 
+static int
+print(const struct ctl *ctl, const struct rp_json_at *root)
+{
+	struct table t;
+
+	table_init(&t, heads);
+	if (fill(&t, root, ctl->n_args > 0) != 0) {
+		table_fini(&t);
+		return -1;
+	}
+	return table_print(&t, ctl->color);
+}
+
 int
 cmd_agents(struct ctl *ctl)
 {
-	struct rp_buf path = {0}, body;
-	struct rp_json *doc = NULL;
-	struct rp_json_err err;
-	struct table t;
-	int rc;
+	struct rp_buf path = {0};
 
 	rp_buf_puts(&path, "/v1/agents");
 	if (ctl->n_args > 0) {
 		rp_buf_puts(&path, "/");
 		rp_http_url_add(&path, ctl->arg[0]);
 	}
-	rc = ctl_get(ctl, rp_buf_text(&path), &body);
-	rp_buf_fini(&path);
-	if (rc != 0)
-		return rc;
-	table_init(&t, heads);
-	if (ctl->json) {
-		rc = ctl_print_json(&body);
-	} else if (rp_json_parse(rp_buf_text(&body), body.len, &doc, &err) != 0) {
-		rc = ctl_bad_answer(&err);
-	} else {
-		struct rp_json_at root = rp_json_root(doc, &err);
-
-		rc = fill(&t, &root, ctl->n_args > 0) != 0 ? ctl_bad_answer(&err) : 0;
-	}
-	if (rc == 0 && !ctl->json)
-		rc = table_print(&t, ctl->color) == 0 ? CTL_EX_OK : CTL_EX_IO;
-	table_fini(&t);
-	rp_json_free(doc);
-	rp_buf_fini(&body);
-	return rc;
+	return ctl_show(ctl, &path, print);
 }

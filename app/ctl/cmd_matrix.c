@@ -61,6 +61,7 @@ print(const struct ctl *ctl, const struct rp_json_at *root)
 	char metric[16], name[RP_API_NAME_MAX];
 	size_t n_tors, n_rows;
 	struct table t;
+	int rc;
 
 	if (rp_json_string(root, "metric", RP_JSON_REQUIRED, metric, sizeof(metric)) != 0 ||
 		rp_json_array(root, "tors", RP_JSON_REQUIRED, TORS_MAX, &tors, &n_tors) != 0 ||
@@ -82,8 +83,9 @@ print(const struct ctl *ctl, const struct rp_json_at *root)
 		if (add_row(&t, strcmp(metric, "loss") == 0, &row, n_tors) != 0)
 			goto release;
 	}
-	if (table_print(&t, ctl->color) != 0)
-		return -1;
+	rc = table_print(&t, ctl->color);
+	if (rc != 0)
+		return rc;
 	if (n_tors == 0)
 		puts("no ToR is known: agents register with a tor_id, see `rpingmesh-ctl agents`");
 	return 0;
@@ -96,29 +98,10 @@ release:
 int
 cmd_matrix(struct ctl *ctl)
 {
-	struct rp_buf path = {0}, body;
-	struct rp_json *doc = NULL;
-	struct rp_json_err err = {0};
-	int rc;
+	struct rp_buf path = {0};
 
 	rp_buf_puts(&path, "/v1/matrix");
 	ctl_url_query(&path, "metric", ctl->opt[CTL_OPT_METRIC]);
 	ctl_url_query(&path, "window", ctl->opt[CTL_OPT_WINDOW]);
-	rc = ctl_get(ctl, rp_buf_text(&path), &body);
-	rp_buf_fini(&path);
-	if (rc != 0)
-		return rc;
-	if (ctl->json) {
-		rc = ctl_print_json(&body);
-	} else if (rp_json_parse(rp_buf_text(&body), body.len, &doc, &err) != 0) {
-		rc = ctl_bad_answer(&err);
-	} else {
-		struct rp_json_at root = rp_json_root(doc, &err);
-
-		if (print(ctl, &root) != 0)
-			rc = ctl_bad_answer(&err);
-	}
-	rp_json_free(doc);
-	rp_buf_fini(&body);
-	return rc;
+	return ctl_show(ctl, &path, print);
 }

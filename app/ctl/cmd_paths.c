@@ -98,6 +98,7 @@ print(const struct ctl *ctl, const struct rp_json_at *root)
 	uint64_t omitted = 0;
 	struct table t;
 	size_t n;
+	int rc;
 
 	if (rp_json_array(root, "paths", RP_JSON_REQUIRED, SIZE_MAX, &list, &n) != 0 ||
 		count(root, "omitted", &omitted) != 0)
@@ -109,8 +110,9 @@ print(const struct ctl *ctl, const struct rp_json_at *root)
 			return -1;
 		}
 	}
-	if (table_print(&t, ctl->color) != 0)
-		return rp_json_fail(root, NULL, "cannot be printed");
+	rc = table_print(&t, ctl->color);
+	if (rc != 0)
+		return rc;
 	if (n == 0)
 		puts("no path has been reported: see `rpingmesh-ctl agents`, and `pinglist` of one");
 	if (omitted > 0)
@@ -133,29 +135,10 @@ cmd_paths(struct ctl *ctl)
 		{"to", CTL_OPT_TO},
 		{"limit", CTL_OPT_LIMIT},
 	};
-	struct rp_buf path = {0}, body;
-	struct rp_json *doc = NULL;
-	struct rp_json_err err = {0};
-	int rc;
+	struct rp_buf path = {0};
 
 	rp_buf_puts(&path, "/v1/paths");
 	for (size_t i = 0; i < RP_ARRAY_LEN(query); i++)
 		ctl_url_query(&path, query[i].name, ctl->opt[query[i].opt]);
-	rc = ctl_get(ctl, rp_buf_text(&path), &body);
-	rp_buf_fini(&path);
-	if (rc != 0)
-		return rc;
-	if (ctl->json) {
-		rc = ctl_print_json(&body);
-	} else if (rp_json_parse(rp_buf_text(&body), body.len, &doc, &err) != 0) {
-		rc = ctl_bad_answer(&err);
-	} else {
-		struct rp_json_at root = rp_json_root(doc, &err);
-
-		if (print(ctl, &root) != 0)
-			rc = ctl_bad_answer(&err);
-	}
-	rp_json_free(doc);
-	rp_buf_fini(&body);
-	return rc;
+	return ctl_show(ctl, &path, print);
 }

@@ -73,8 +73,19 @@ int ctl_get(const struct ctl *ctl, const char *path, struct rp_buf *ret_body);
 /** Print a JSON answer as it came. @return an exit code */
 int ctl_print_json(const struct rp_buf *body);
 
-/** Explain an answer that is not what the API promises. @return an exit code */
-int ctl_bad_answer(const struct rp_json_err *err);
+/**
+ * What a command makes of an answer for people.
+ * @return 0, -1 (it is not what the API promises, @p root has the error),
+ *         another negative errno (from table_print())
+ */
+typedef int (*ctl_print)(const struct ctl *ctl, const struct rp_json_at *root);
+
+/**
+ * GET @p path, which is released, and print the answer: as it came with
+ * --json, else with @p print.
+ * @return an exit code; anything but 0 has been explained on stderr
+ */
+int ctl_show(const struct ctl *ctl, struct rp_buf *path, ctl_print print);
 
 /** "250 ns", "1.52 us", "3.4 ms"; "-" for null. */
 void ctl_put_ns(char *text, size_t len, const struct rp_json_at *at, const char *key);

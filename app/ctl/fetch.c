@@ -126,11 +126,40 @@ ctl_print_json(const struct rp_buf *body)
 	return CTL_EX_OK;
 }
 
-int
-ctl_bad_answer(const struct rp_json_err *err)
+static int
+print_answer(const struct ctl *ctl, const struct rp_buf *body, ctl_print print)
 {
-	return ctl_fail(CTL_EX_DATA, "unexpected answer: %s %s (is it an rpingmesh-controller?)",
-		err->field, err->message);
+	struct rp_json *doc = NULL;
+	struct rp_json_err err = {0};
+	struct rp_json_at root;
+	int rc = -1;
+
+	if (rp_json_parse(rp_buf_text(body), body->len, &doc, &err) == 0) {
+		root = rp_json_root(doc, &err);
+		rc = print(ctl, &root);
+		rp_json_free(doc);
+	}
+	if (rc == -1)
+		return ctl_fail(CTL_EX_DATA,
+			"unexpected answer: %s %s (is it an rpingmesh-controller?)", err.field,
+			err.message);
+	if (rc != 0)
+		return ctl_fail(CTL_EX_IO, "cannot print: %s", strerror(-rc));
+	return CTL_EX_OK;
+}
+
+int
+ctl_show(const struct ctl *ctl, struct rp_buf *path, ctl_print print)
+{
+	struct rp_buf body;
+	int rc = ctl_get(ctl, rp_buf_text(path), &body);
+
+	rp_buf_fini(path);
+	if (rc != 0)
+		return rc;
+	rc = ctl->json ? ctl_print_json(&body) : print_answer(ctl, &body, print);
+	rp_buf_fini(&body);
+	return rc;
 }
 
 void
