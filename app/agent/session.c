@@ -10,6 +10,7 @@
 #include "agent.h"
 #include "rp_http_url.h"
 #include "rp_log.h"
+#include "rp_text.h"
 
 #define RP_LOG_COMPONENT "session"
 
@@ -57,6 +58,16 @@ jittered(struct session *s, uint32_t *backoff_ms)
 	return agent_mono_ms() + 50 + (int64_t)rp_rng_below(&s->rng, wait);
 }
 
+static const char *
+hint(int status)
+{
+	if (status == 409)
+		return " (is --agent-id or an address given twice?)";
+	return status >= 300 && status < 400
+		? "a redirect, which is not followed: name the controller itself"
+		: "";
+}
+
 static void
 note_failure(struct agent *agent, const char *what, const struct rp_http_answer *answer)
 {
@@ -79,8 +90,7 @@ note_failure(struct agent *agent, const char *what, const struct rp_http_answer 
 		rp_log_rl(RP_LOG_WARN, "controller %s: %s refused with %d: %s%s",
 			agent->conf.controller_addr
 				.text[s->controller % agent->conf.controller_addr.n],
-			what, answer->status, r.message,
-			answer->status == 409 ? " (is --agent-id or an address given twice?)" : "");
+			what, answer->status, r.message, hint(answer->status));
 	}
 }
 
@@ -172,8 +182,8 @@ on_registered(const struct rp_http_answer *answer, void *arg)
 	if (answer->status != 200 ||
 		rp_api_decode_register_reply(answer->body, answer->body_len, &reply, &err) != 0) {
 		if (answer->status == 200)
-			rp_log_rl(
-				RP_LOG_WARN, "controller's answer: %s: %s", err.field, err.message);
+			rp_log_rl(RP_LOG_WARN, "controller's answer: %s%s%s", err.field,
+				rp_text_gap(err.field), err.message);
 		else
 			note_failure(agent, "registration", answer);
 		s->next_register_ms = jittered(s, &s->backoff_ms);
@@ -316,8 +326,8 @@ on_pinglist(const struct rp_http_answer *answer, void *arg)
 		return;
 	}
 	if (answer->status == 200)
-		rp_log_rl(RP_LOG_WARN, "%s: pinglist is not usable, the old one stays: %s: %s",
-			d->dev.plan->name, err.field, err.message);
+		rp_log_rl(RP_LOG_WARN, "%s: pinglist is not usable, the old one stays: %s%s%s",
+			d->dev.plan->name, err.field, rp_text_gap(err.field), err.message);
 	else
 		note_failure(agent, "pinglist", answer);
 	/* A controller that lost us wants a registration first. */

@@ -8,6 +8,7 @@
 
 #include "api.h"
 #include "rp_log.h"
+#include "rp_text.h"
 
 #define RP_LOG_COMPONENT "api"
 
@@ -231,8 +232,8 @@ api_agent_put(struct rp_http_request *req, void *arg)
 		return;
 	rc = rp_api_decode_register(body, len, &msg, &err);
 	if (rc == -EINVAL)
-		rp_http_reply_error(
-			req, 400, "invalid", err.field, "%s %s", err.field, err.message);
+		rp_http_reply_error(req, 400, "invalid", err.field, "%s%s%s", err.field,
+			rp_text_gap(err.field), err.message);
 	else if (rc != 0)
 		api_reply_no_memory(req);
 	else

@@ -149,8 +149,10 @@ put_matrix(struct rp_buf *out, const struct matrix *m, enum metric metric)
 static struct windows_query
 recent(const struct windows *w, int64_t window_sec)
 {
-	int64_t newest_ms = windows_newest(w, controller_now_ms());
+	int64_t now_ms = controller_now_ms(), newest_ms = windows_newest(w, now_ms);
 
+	if (newest_ms == 0)
+		newest_ms = now_ms;
 	return (struct windows_query){
 		.from_ms = newest_ms - window_sec * 1000 + 1, .to_ms = newest_ms + 1};
 }

@@ -6,6 +6,7 @@
 
 #include "api.h"
 #include "rp_log.h"
+#include "rp_text.h"
 
 #define RP_LOG_COMPONENT "api"
 
@@ -99,9 +100,10 @@ static void
 reply_invalid(struct controller *c, struct rp_http_request *req, const struct rp_api_err *err)
 {
 	atomic_fetch_add(&c->reports_invalid, 1);
-	rp_log_rl(RP_LOG_WARN, "report from %s: %s %s", rp_http_request_peer(req), err->field,
-		err->message);
-	rp_http_reply_error(req, 400, "invalid", err->field, "%s %s", err->field, err->message);
+	rp_log_rl(RP_LOG_WARN, "report from %s: %s%s%s", rp_http_request_peer(req), err->field,
+		rp_text_gap(err->field), err->message);
+	rp_http_reply_error(req, 400, "invalid", err->field, "%s%s%s", err->field,
+		rp_text_gap(err->field), err->message);
 }
 
 void

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rp_http_server.h"
+
 #define C(field) offsetof(struct controller_conf, field)
 
 #define YEAR_SEC 31536000.0
@@ -18,7 +20,7 @@ static const struct rp_opt controller_opts[] = {
 		.help = "address for agents: HOST:PORT, [IPV6]:PORT or :PORT; port 0 takes any"},
 	{"ui_listen", RP_OPT_STRING, C(ui_listen), "127.0.0.1:8081", NULL, 2, 255,
 		.help = "address for people and metrics: the read API, /metrics"},
-	{"store", RP_OPT_STRING, C(store), "sqlite:/var/lib/rpingmesh/controller.db", NULL, 8, 1000,
+	{"store", RP_OPT_STRING, C(store), "sqlite:/var/lib/rpingmesh/controller.db", NULL, 1, 1000,
 		.help = "where registry and results are kept: sqlite:PATH"},
 	{"heartbeat_sec", RP_OPT_DURATION, C(heartbeat_sec), "60", "s", 1, 3600,
 		.help = "how often agents register again; at most half of active_threshold_sec"},
@@ -62,6 +64,17 @@ static const struct rp_opt controller_opts[] = {
 };
 
 static int
+check_listen(const char *key, const char *address, char *why)
+{
+	char cause[RP_HTTP_WHY_MAX];
+
+	if (rp_http_check_listen(address, cause) == 0)
+		return 0;
+	snprintf(why, RP_OPT_WHY_MAX, "%s: %s", key, cause);
+	return -EINVAL;
+}
+
+static int
 check(const void *conf, char *why)
 {
 	const struct controller_conf *c = conf;
@@ -79,6 +92,9 @@ check(const void *conf, char *why)
 			(long long)c->stale_threshold_sec, (long long)c->active_threshold_sec);
 		return -EINVAL;
 	}
+	if (check_listen("agent_listen", c->agent_listen, why) != 0 ||
+		check_listen("ui_listen", c->ui_listen, why) != 0)
+		return -EINVAL;
 	if (strncmp(c->store, "sqlite:", 7) != 0 || c->store[7] == '\0') {
 		snprintf(why, RP_OPT_WHY_MAX, "store: '%.80s' is not valid, want sqlite:PATH",
 			c->store);

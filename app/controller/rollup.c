@@ -10,6 +10,7 @@
 
 #include "rp_base.h"
 #include "rp_log.h"
+#include "rp_text.h"
 
 #define RP_LOG_COMPONENT "store"
 
@@ -79,8 +80,8 @@ load(struct rollup_cache *cache, struct entry *e, struct sql *sql)
 	sql_reset(sql, SQL_ROLLUP_GET);
 	if (rc == -EINVAL) {
 		atomic_fetch_add(&cache->skipped, 1);
-		rp_log_rl(RP_LOG_ERROR, "row of %s to %s cannot be read and is left out: %s %s",
-			source, target, err.field, err.message);
+		rp_log_rl(RP_LOG_ERROR, "row of %s to %s cannot be read and is left out: %s%s%s",
+			source, target, err.field, rp_text_gap(err.field), err.message);
 		return 0;
 	}
 	if (rc != 0)

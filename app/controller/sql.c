@@ -105,28 +105,39 @@ fail(sqlite3 *db, int code, const char *what)
 	return (code & 0xFF) == SQLITE_FULL ? -ENOSPC : -EIO;
 }
 
+/* Why the file cannot be opened, and what to do with one that is no store. */
 static int
-execute(sqlite3 *db, const char *statement, char *why)
+refuse(sqlite3 *db, char *why)
 {
-	if (sqlite3_exec(db, statement, NULL, NULL, NULL) == SQLITE_OK)
-		return 0;
-	snprintf(why, WHY_MAX, "%s", sqlite3_errmsg(db));
+	int code = sqlite3_errcode(db) & 0xFF;
+	bool damaged = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
+
+	snprintf(why, WHY_MAX, "%s%s", sqlite3_errmsg(db),
+		damaged ? ": restore it, or move it away" : "");
 	return -EIO;
 }
 
-/* First column of the first row as a number; @fallback without a row or table. */
-static int64_t
-ask(sqlite3 *db, const char *query, int64_t fallback)
+static int
+execute(sqlite3 *db, const char *statement, char *why)
 {
-	int64_t value = fallback;
+	return sqlite3_exec(db, statement, NULL, NULL, NULL) == SQLITE_OK ? 0 : refuse(db, why);
+}
+
+/* First column of the first row as a number; NULL is 0. */
+static int
+ask(sqlite3 *db, const char *query, int64_t *ret_value, char *why)
+{
 	sqlite3_stmt *stmt;
+	int rc = 0;
 
 	if (sqlite3_prepare_v2(db, query, -1, &stmt, NULL) != SQLITE_OK)
-		return fallback;
+		return refuse(db, why);
 	if (sqlite3_step(stmt) == SQLITE_ROW)
-		value = sqlite3_column_int64(stmt, 0);
+		*ret_value = sqlite3_column_int64(stmt, 0);
+	else
+		rc = refuse(db, why);
 	sqlite3_finalize(stmt);
-	return value;
+	return rc;
 }
 
 static int
@@ -151,15 +162,25 @@ migrate_step(sqlite3 *db, int64_t from, char *why)
 static int
 migrate(sqlite3 *db, char *why)
 {
-	int64_t version;
+	int64_t version = 0, tables = 0;
 	int rc = execute(db,
 		"CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL PRIMARY KEY)"
 		" STRICT",
 		why);
 
+	if (rc == 0)
+		rc = ask(db, "SELECT max(version) FROM schema_version", &version, why);
+	if (rc == 0)
+		rc = ask(db, "SELECT count(*) FROM sqlite_master WHERE type = 'table'", &tables,
+			why);
 	if (rc != 0)
 		return rc;
-	version = ask(db, "SELECT max(version) FROM schema_version", 0);
+	if (version == 0 && tables > 1) {
+		snprintf(why, WHY_MAX,
+			"it has tables but no schema version: not a store, or a damaged one: restore "
+			"it, or move it away");
+		return -EIO;
+	}
 	if (version > SQL_SCHEMA_VERSION) {
 		snprintf(why, WHY_MAX,
 			"its schema is version %lld, this program knows up to %d: use a newer "
@@ -183,21 +204,24 @@ set_up(sqlite3 *db, char *why)
 	};
 	sqlite3_stmt *stmt;
 	bool wal = false;
-	int rc = 0;
+	int rc = 0, code;
 
 	sqlite3_extended_result_codes(db, 1);
 	sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	/* Network file systems refuse WAL without an error. */
-	if (sqlite3_prepare_v2(db, "PRAGMA journal_mode = WAL", -1, &stmt, NULL) == SQLITE_OK &&
-		sqlite3_step(stmt) == SQLITE_ROW)
+	code = sqlite3_prepare_v2(db, "PRAGMA journal_mode = WAL", -1, &stmt, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_step(stmt);
+	if (code == SQLITE_ROW)
 		wal = strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") == 0;
 	sqlite3_finalize(stmt);
-	if (!wal) {
-		snprintf(why, WHY_MAX, "no write-ahead log here (%s): use a local file system",
-			sqlite3_errmsg(db));
+	if (!wal && code == SQLITE_ROW) {
+		snprintf(why, WHY_MAX, "no write-ahead log here: use a local file system");
 		return -EIO;
 	}
+	if (!wal)
+		return refuse(db, why);
 	for (size_t i = 0; i < RP_ARRAY_LEN(pragma) && rc == 0; i++)
 		rc = execute(db, pragma[i], why);
 	return rc;
@@ -211,20 +235,16 @@ sql_open(const char *path, struct sql *ret_sql, char *why)
 
 	if (sqlite3_open_v2(path, &sql.db,
 		    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-		    NULL) != SQLITE_OK) {
-		snprintf(why, WHY_MAX, "%s", sqlite3_errmsg(sql.db));
-		rc = -EIO;
-	}
+		    NULL) != SQLITE_OK)
+		rc = refuse(sql.db, why);
 	if (rc == 0)
 		rc = set_up(sql.db, why);
 	if (rc == 0)
 		rc = migrate(sql.db, why);
 	for (int i = 0; i < SQL_N && rc == 0; i++) {
 		if (sqlite3_prepare_v3(sql.db, text[i], -1, SQLITE_PREPARE_PERSISTENT, &sql.stmt[i],
-			    NULL) != SQLITE_OK) {
-			snprintf(why, WHY_MAX, "%s", sqlite3_errmsg(sql.db));
-			rc = -EIO;
-		}
+			    NULL) != SQLITE_OK)
+			rc = refuse(sql.db, why);
 	}
 	if (rc != 0)
 		sql_close(&sql);

@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "rollup.h"
 #include "rp_log.h"
+#include "rp_text.h"
 #include "sql.h"
 
 #define RP_LOG_COMPONENT "store"
@@ -31,6 +33,9 @@ struct store {
 	struct sql sql;
 	struct rollup_cache rollups;
 	int lock_fd;
+	char path[1024];
+	dev_t dev; /* of the file that was opened */
+	ino_t ino;
 	pthread_t writer;
 	bool running;
 	pthread_mutex_t mutex; /* queue, n_queued, stopping */
@@ -87,9 +92,10 @@ take_lock(const char *path, int *ret_fd, char *why)
 	snprintf(lock_path, sizeof(lock_path), "%s.lock", path);
 	fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
 	if (fd < 0) {
-		snprintf(why, STORE_WHY_MAX,
-			"store %.400s: cannot open %.400s: %s (create the directory, or set store)",
-			path, lock_path, strerror(errno));
+		snprintf(why, STORE_WHY_MAX, "store %.400s: cannot open %.400s: %s (%s)", path,
+			lock_path, strerror(errno),
+			errno == ENOENT ? "create the directory, or set store"
+					: "make its directory writable, or set store");
 		return -EIO;
 	}
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -109,10 +115,46 @@ take_lock(const char *path, int *ret_fd, char *why)
 	return 0;
 }
 
+/* -wal and -shm go by the path: without the file there they are worth nothing. */
+static bool
+is_in_place(const struct store *store)
+{
+	struct stat st;
+
+	return stat(store->path, &st) == 0 && st.st_dev == store->dev && st.st_ino == store->ino;
+}
+
+static int
+open_file(struct store *store, const char *path, char *why)
+{
+	char cause[256] = "";
+	struct stat st = {0};
+	int rc;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		snprintf(why, STORE_WHY_MAX,
+			"store %.400s: not a regular file: set store to sqlite:FILE", path);
+		return -EIO;
+	}
+	rc = sql_open(path, &store->sql, cause);
+	if (rc == 0 && stat(path, &st) != 0) {
+		snprintf(cause, sizeof(cause), "%s", strerror(errno));
+		sql_close(&store->sql);
+		rc = -EIO;
+	}
+	if (rc != 0) {
+		snprintf(why, STORE_WHY_MAX, "store %.400s: %s", path, cause);
+		return rc;
+	}
+	snprintf(store->path, sizeof(store->path), "%s", path);
+	store->dev = st.st_dev;
+	store->ino = st.st_ino;
+	return 0;
+}
+
 int
 store_open(const char *path, struct store **ret_store, char *why)
 {
-	char cause[256] = "";
 	struct store *store = calloc(1, sizeof(*store));
 	int rc;
 
@@ -125,9 +167,8 @@ store_open(const char *path, struct store **ret_store, char *why)
 		free(store);
 		return rc;
 	}
-	rc = sql_open(path, &store->sql, cause);
+	rc = open_file(store, path, why);
 	if (rc != 0) {
-		snprintf(why, STORE_WHY_MAX, "store %.400s: %s", path, cause);
 		close(store->lock_fd);
 		free(store);
 		return rc;
@@ -255,8 +296,8 @@ store_load_rollups(struct store *store, int64_t since_ms,
 			rp_gid_parse(sql_text(sql, id, 2), &target) != 0) {
 			atomic_fetch_add(&store->rollups.skipped, 1);
 			rp_log_rl(RP_LOG_ERROR,
-				"a one-minute row cannot be read and is left out: %s %s", err.field,
-				err.message);
+				"a one-minute row cannot be read and is left out: %s%s%s",
+				err.field, rp_text_gap(err.field), err.message);
 			rp_api_row_fini(&row);
 			rc = 0;
 			continue;
@@ -389,8 +430,16 @@ static int
 commit(struct store *store, struct job_list *list)
 {
 	int64_t start_ns = monotonic_ns();
-	int rc = sql_run(&store->sql, SQL_BEGIN, "");
+	int rc;
 
+	store->begun = false;
+	if (!is_in_place(store)) {
+		rp_log_rl(RP_LOG_ERROR,
+			"%s was removed, moved or replaced: put it back, or restart the controller",
+			store->path);
+		return -ESTALE;
+	}
+	rc = sql_run(&store->sql, SQL_BEGIN, "");
 	store->begun = rc == 0;
 	if (rc != 0)
 		return rc;

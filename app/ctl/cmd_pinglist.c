@@ -5,6 +5,7 @@
 
 #include "ctl.h"
 #include "rp_api.h"
+#include "rp_text.h"
 #include "table.h"
 
 static const char *const heads[] = {
@@ -59,7 +60,8 @@ cmd_pinglist(struct ctl *ctl)
 		rc = ctl_print_json(&body);
 		puts("");
 	} else if (rp_api_decode_pinglist(rp_buf_text(&body), body.len, &list, &err) != 0) {
-		rc = ctl_fail(CTL_EX_DATA, "unexpected answer: %s %s", err.field, err.message);
+		rc = ctl_fail(CTL_EX_DATA, "unexpected answer: %s%s%s", err.field,
+			rp_text_gap(err.field), err.message);
 	} else {
 		rc = print(ctl, &list);
 		rp_api_pinglist_fini(&list);

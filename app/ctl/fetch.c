@@ -9,6 +9,7 @@
 #include "ctl.h"
 #include "rp_http_client.h"
 #include "rp_http_url.h"
+#include "rp_text.h"
 
 #define CONNECT_MS 3000
 #define TOTAL_MS   30000
@@ -17,13 +18,16 @@
 int
 ctl_fail(int exit_code, const char *fmt, ...)
 {
+	struct rp_buf raw = {0}, line = {0};
 	va_list ap;
 
-	fputs("rpingmesh-ctl: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	rp_buf_vprintf(&raw, fmt, ap);
 	va_end(ap);
-	fputs("\n", stderr);
+	rp_buf_put_harmless(&line, rp_buf_text(&raw));
+	fprintf(stderr, "rpingmesh-ctl: %s\n", rp_buf_text(&line));
+	rp_buf_fini(&line);
+	rp_buf_fini(&raw);
 	return exit_code;
 }
 
@@ -141,8 +145,8 @@ print_answer(const struct ctl *ctl, const struct rp_buf *body, ctl_print print)
 	}
 	if (rc == -1)
 		return ctl_fail(CTL_EX_DATA,
-			"unexpected answer: %s %s (is it an rpingmesh-controller?)", err.field,
-			err.message);
+			"unexpected answer: %s%s%s (is it an rpingmesh-controller?)", err.field,
+			rp_text_gap(err.field), err.message);
 	if (rc != 0)
 		return ctl_fail(CTL_EX_IO, "cannot print: %s", strerror(-rc));
 	return CTL_EX_OK;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rp_buf.h"
+
 static const char *const escape[] = {
 	[TABLE_PLAIN] = "",
 	[TABLE_GOOD] = "\033[32m",
@@ -29,6 +31,8 @@ width(const char *text)
 void
 table_add_color(struct table *t, enum table_color color, const char *text)
 {
+	struct rp_buf harmless = {0};
+
 	if (t->n == t->cap) {
 		size_t cap = t->cap == 0 ? 64 : 2 * t->cap;
 		struct table_cell *grown = realloc(t->cell, cap * sizeof(*grown));
@@ -40,11 +44,12 @@ table_add_color(struct table *t, enum table_color color, const char *text)
 		t->cell = grown;
 		t->cap = cap;
 	}
-	t->cell[t->n] = (struct table_cell){strdup(text), color};
-	if (t->cell[t->n].text == NULL)
+	rp_buf_put_harmless(&harmless, text);
+	t->cell[t->n] = (struct table_cell){strdup(rp_buf_text(&harmless)), color};
+	if (t->cell[t->n].text == NULL || rp_buf_failed(&harmless))
 		t->failed = true;
-	else
-		t->n++;
+	t->n += t->cell[t->n].text != NULL;
+	rp_buf_fini(&harmless);
 }
 
 void

@@ -118,3 +118,22 @@ rp_buf_text(const struct rp_buf *buf)
 {
 	return buf->data == NULL ? "" : buf->data;
 }
+
+void
+rp_buf_put_harmless(struct rp_buf *buf, const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left > 0) {
+		uint32_t code;
+		size_t n = rp_text_utf8(text, left, &code);
+
+		if (n == 0 || rp_text_is_control(code))
+			rp_buf_puts(buf, "?");
+		else
+			rp_buf_add(buf, text, n);
+		n += n == 0;
+		text += n;
+		left -= n;
+	}
+}

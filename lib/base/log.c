@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "rp_buf.h"
-#include "rp_text.h"
 
 #define MSG_MAX_BYTES 2048
 
@@ -55,26 +54,6 @@ stamp(char *text, size_t len)
 	snprintf(text + n, len - n, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-/* A name from a peer must not forge a second line or move the cursor. */
-static void
-put_harmless(struct rp_buf *line, const char *msg)
-{
-	size_t left = strlen(msg);
-
-	while (left > 0) {
-		uint32_t code;
-		size_t n = rp_text_utf8(msg, left, &code);
-
-		if (n == 0 || rp_text_is_control(code))
-			rp_buf_puts(line, "?");
-		else
-			rp_buf_add(line, msg, n);
-		n += n == 0;
-		msg += n;
-		left -= n;
-	}
-}
-
 static void
 put_line(enum rp_log_level level, const char *component, const char *msg, uint32_t suppressed)
 {
@@ -93,7 +72,7 @@ put_line(enum rp_log_level level, const char *component, const char *msg, uint32
 		rp_buf_puts(&line, "}\n");
 	} else {
 		rp_buf_printf(&line, "%s %-5s %s: ", ts, level_name[level], component);
-		put_harmless(&line, msg);
+		rp_buf_put_harmless(&line, msg);
 		if (suppressed > 0)
 			rp_buf_printf(&line, " (%u more suppressed)", suppressed);
 		rp_buf_puts(&line, "\n");

@@ -39,6 +39,12 @@ void rp_buf_vprintf(struct rp_buf *buf, const char *fmt, va_list ap) RP_PRINTF(2
  */
 void rp_buf_json_string(struct rp_buf *buf, const char *text);
 
+/**
+ * Add @p text for a terminal: a name from a peer must not forge a second line or
+ * move the cursor. Control characters and invalid UTF-8 become '?'.
+ */
+void rp_buf_put_harmless(struct rp_buf *buf, const char *text);
+
 /** The text, never NULL. */
 const char *rp_buf_text(const struct rp_buf *buf);
 

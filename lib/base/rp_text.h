@@ -57,4 +57,11 @@ rp_text_is_control(uint32_t code)
 /** True when @p text is valid UTF-8 without control bytes other than tab. */
 bool rp_text_is_printable_utf8(const char *text, size_t len);
 
+/** Between a word that may be missing and what follows: " ", or "". */
+static inline const char *
+rp_text_gap(const char *word)
+{
+	return word[0] == '\0' ? "" : " ";
+}
+
 #endif /* RP_TEXT_H */

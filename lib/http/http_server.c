@@ -20,6 +20,8 @@
 #include "rp_rng.h"
 #include "rp_text.h"
 
+#define HOST_MAX         256
+#define PORT_MAX         6
 #define RP_LOG_COMPONENT "http"
 
 #define BACKLOG         4096
@@ -287,23 +289,38 @@ split_address(const char *text, char *host, size_t host_cap, char *port, size_t 
 }
 
 static int
+parse_listen(const char *text, char *host, size_t host_cap, char *port, size_t port_cap, char *why)
+{
+	int64_t number;
+
+	if (split_address(text, host, host_cap, port, port_cap) == 0 &&
+		rp_text_i64(port, 0, 65535, &number) == 0)
+		return 0;
+	snprintf(why, RP_HTTP_WHY_MAX,
+		"'%.100s' is not an address to listen on, want HOST:PORT, [IPV6]:PORT or :PORT",
+		text);
+	return -EINVAL;
+}
+
+int
+rp_http_check_listen(const char *text, char *why)
+{
+	char host[HOST_MAX], port[PORT_MAX];
+
+	return parse_listen(text, host, sizeof(host), port, sizeof(port), why);
+}
+
+static int
 resolve(const char *text, struct addrinfo **ret_list, char *why)
 {
 	struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV,
 		.ai_family = AF_UNSPEC,
 		.ai_socktype = SOCK_STREAM};
-	char host[256], port[6];
-	int64_t number;
-	int rc;
+	char host[HOST_MAX], port[PORT_MAX];
+	int rc = parse_listen(text, host, sizeof(host), port, sizeof(port), why);
 
-	if (split_address(text, host, sizeof(host), port, sizeof(port)) != 0 ||
-		rp_text_i64(port, 0, 65535, &number) != 0) {
-		snprintf(why, RP_HTTP_WHY_MAX,
-			"'%.100s' is not an address to listen on, want HOST:PORT, [IPV6]:PORT or "
-			":PORT",
-			text);
-		return -EINVAL;
-	}
+	if (rc != 0)
+		return rc;
 	/* All addresses: one IPv6 socket takes both families, if the kernel has IPv6. */
 	if (host[0] == '\0')
 		hints.ai_family = access("/proc/net/if_inet6", F_OK) == 0 ? AF_INET6 : AF_INET;

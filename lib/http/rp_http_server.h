@@ -66,6 +66,13 @@ struct rp_http_counters {
 };
 
 /**
+ * Whether rp_http_server_conf.listen can be one; names are not looked up.
+ * @param why  RP_HTTP_WHY_MAX bytes
+ * @return 0, -EINVAL
+ */
+int rp_http_check_listen(const char *text, char *why);
+
+/**
  * Bind and listen; connections wait until rp_http_server_start().
  * @param why  RP_HTTP_WHY_MAX bytes: one line naming address and cause
  * @return 0, -EINVAL (conf, address), -errno of socket and bind, -ENOMEM

@@ -43,7 +43,9 @@ read_header(struct rp_pcap *pcap, char *why)
 	uint32_t h[6];
 	uint32_t magic;
 
-	if (fread(h, sizeof(h), 1, pcap->file) != 1)
+	if (fread(h, sizeof(h), 1, pcap->file) != 1 && ferror(pcap->file) != 0)
+		return refuse(why, strerror(errno));
+	if (feof(pcap->file) != 0)
 		return refuse(why, "shorter than a pcap header");
 	magic = h[0];
 	if (magic == MAGIC_PCAPNG)

@@ -8,7 +8,10 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import tempfile
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 from harness import *
 
@@ -497,6 +500,73 @@ def test_port_in_use_names_address_and_fix():
         assert "set another address" in done.stderr, done.stderr
 
 
+def test_store_that_was_moved_away_takes_no_report():
+    with Controller() as c:
+        pair(c)
+        send = lambda seq: c.call("POST", "/v1/reports", report(
+            "a", "10.0.0.1", ["10.0.0.2"], [row(ok=1)], seq=seq, start=now_ms() - 60000 + 10000 * seq)).status
+        eq(send(1), 200)
+        os.rename(c.db, c.db + ".away")
+        eq(send(2), 503)
+        eq(c.get("/readyz").status, 503)
+        with open(c.db, "wb"):
+            pass
+        eq(send(3), 503)
+        os.rename(c.db + ".away", c.db)
+        eq([send(4), send(2), send(1)], [200, 200, 200])
+        eq(c.get("/readyz").status, 200)
+        eq(c.get("/v1/paths").json["paths"][0]["ok"], 3)
+
+
+def test_what_is_no_store_is_said():
+    def refused(path):
+        done = subprocess.run([CONTROLLER, "--store", "sqlite:" + path, "--agent-listen", "127.0.0.1:0",
+                               "--ui-listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=10)
+        eq(done.returncode, 74)
+        return done.stderr
+
+    with tempfile.TemporaryDirectory() as d:
+        assert "not a regular file: set store to sqlite:FILE" in refused(d)
+        noise = os.path.join(d, "noise.db")
+        with open(noise, "wb") as f:
+            f.write(bytes(range(1, 256)) * 64)
+        assert "file is not a database: restore it, or move it away" in refused(noise)
+        other = os.path.join(d, "other.db")
+        db = sqlite3.connect(other)
+        db.execute("CREATE TABLE agents (x)")
+        db.commit()
+        db.close()
+        assert "tables but no schema version" in refused(other)
+        with Controller() as c:
+            pair(c)
+            whole = c.db
+            c.proc.terminate()
+            c.proc.wait(10)
+            with open(whole, "rb") as f, open(os.path.join(d, "half.db"), "wb") as to:
+                to.write(f.read()[:12000])
+        assert "restore it, or move it away" in refused(os.path.join(d, "half.db"))
+
+
+def test_matrix_without_data_is_of_now():
+    with Controller() as c:
+        m = c.get("/v1/matrix", ui=True).json
+        assert abs(m["to_ms"] - now_ms()) < 60000, m
+
+
+def test_error_of_the_whole_document_has_no_gap():
+    with Controller() as c:
+        e = c.call("PUT", "/v1/agents/a", b"{", {"Content-Type": "application/json"}).error
+        eq((e["field"], e["message"][0].isspace()), ("", False))
+
+
+def test_listen_addresses_are_checked_without_listening():
+    for key in ("agent-listen", "ui-listen"):
+        for bad in ("127.0.0.1:99999", "[::1", "80"):
+            done = subprocess.run([CONTROLLER, "-t", "--" + key, bad], capture_output=True, text=True)
+            eq(done.returncode, 78)
+            assert "is not an address to listen on, want HOST:PORT" in done.stderr, done.stderr
+
+
 def test_ctl_says_why_a_table_is_empty():
     with Controller() as c:
         assert "no ToR is known" in c.ctl("matrix").stdout
@@ -571,6 +641,32 @@ def test_ctl_shows_agents_pinglist_matrix_and_paths():
         assert "404" in refused.stderr
 
 
+def test_ctl_prints_no_control_bytes_of_a_server():
+    class Evil(BaseHTTPRequestHandler):
+        def do_GET(self):
+            evil = {"agent_id": "a\x1b[31m", "hostname": "h", "state": "active", "age_ms": 0,
+                    "rnics": [dict(rnic("10.0.0.1"), ip="10.0.0.1", tor_id="t\x9b1m")]}
+            refusal = {"error": {"code": "x", "message": "\x1b[31mred", "request_id": "1"}}
+            body = json.dumps({"agents": [evil]} if self.path == "/v1/agents" else refusal).encode()
+            self.send_response(200 if self.path == "/v1/agents" else 400)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Evil)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    env = dict(os.environ, RPINGMESH_CTL_CONTROLLER="http://127.0.0.1:%d" % server.server_port)
+    run = lambda *argv: subprocess.run([CTL, *argv], env=env, capture_output=True, text=True, timeout=30)
+    table, refused = run("agents"), run("paths")
+    server.shutdown()
+    eq((table.returncode, refused.returncode), (0, 1))
+    assert "a?[31m" in table.stdout and "t?1m" in table.stdout, table.stdout
+    assert "?[31mred" in refused.stderr, refused.stderr
+
+
 def test_ctl_usage_errors():
     run = lambda *a: subprocess.run([CTL, *a], capture_output=True, text=True, timeout=10)
     eq(run().returncode, 64)
@@ -606,6 +702,11 @@ def test_ctl_decodes_captures():
     assert "24 frames, 24 roce, 0 probe messages, 0 bad icrc" in people.stdout
     eq(run("decode", "/nonexistent.pcap").returncode, 74)
     eq(run("decode", os.path.join(DATA, "captures", "README.md")).returncode, 65)
+
+
+def test_ctl_decode_of_a_directory_says_so():
+    done = subprocess.run([CTL, "decode", "/"], capture_output=True, text=True)
+    assert done.returncode != 0 and "Is a directory" in done.stderr, done
 
 
 def test_ctl_decode_reports_bad_icrc_and_cut_frames():
