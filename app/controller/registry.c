@@ -389,7 +389,7 @@ registry_delete(struct registry *reg, const char *agent_id, const char *boot_id,
 	struct registry_agent *agent = registry_find(reg, agent_id);
 	int rc = registry_check_delete(reg, agent_id, boot_id, now_ms);
 
-	if (rc != 0)
+	if (agent == NULL || rc != 0)
 		return rc;
 	remember_rnics(reg, agent, NULL, now_ms);
 	push_boot(agent->old_boot, agent->set.boot_id);

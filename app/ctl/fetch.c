@@ -155,7 +155,7 @@ print_answer(const struct ctl *ctl, const struct rp_buf *body, ctl_print print)
 int
 ctl_show(const struct ctl *ctl, struct rp_buf *path, ctl_print print)
 {
-	struct rp_buf body;
+	struct rp_buf body = {0};
 	int rc = ctl_get(ctl, rp_buf_text(path), &body);
 
 	rp_buf_fini(path);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rp_text.h"
 #include "ut.h"
 
 #define START INT64_C(1700000000000)
@@ -140,10 +141,12 @@ ask(const char *method, const char *target)
 	char address[RP_HTTP_ADDRESS_MAX], text[512];
 	struct sockaddr_in to = {.sin_family = AF_INET};
 	int fd = socket(AF_INET, SOCK_STREAM, 0), status = 0;
+	int64_t number = 0;
 	ssize_t n;
 
 	rp_http_server_address(c.agent_server, address);
-	to.sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1));
+	UT_OK(rp_text_i64(strrchr(address, ':') + 1, 1, 65535, &number));
+	to.sin_port = htons((uint16_t)number);
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (!UT_OK(connect(fd, (struct sockaddr *)&to, sizeof(to))))
 		return -1;

@@ -13,6 +13,7 @@
 
 #include "rp_http_client.h"
 #include "rp_http_server.h"
+#include "rp_text.h"
 #include "ut.h"
 
 /* What the last exchange brought. */
@@ -432,6 +433,7 @@ close__while_a_peer_connects__never_hangs(void)
 		struct rp_http_server_conf c = conf("127.0.0.1:0");
 		struct sockaddr_in to = {.sin_family = AF_INET};
 		struct rp_http_server *s;
+		int64_t number = 0;
 		int fd[4];
 
 		c.threads = 2;
@@ -440,7 +442,8 @@ close__while_a_peer_connects__never_hangs(void)
 			return;
 		UT_OK(rp_http_server_start(s));
 		rp_http_server_address(s, address);
-		to.sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1));
+		UT_OK(rp_text_i64(strrchr(address, ':') + 1, 1, 65535, &number));
+		to.sin_port = htons((uint16_t)number);
 		to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 		for (size_t i = 0; i < RP_ARRAY_LEN(fd); i++) {
 			fd[i] = socket(AF_INET, SOCK_STREAM, 0);
