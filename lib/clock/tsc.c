@@ -45,10 +45,12 @@ rp_clock_fit(const struct rp_clock_sample *first, const struct rp_clock_sample *
 	if (hz == 0)
 		return -EINVAL;
 	/*
-	 * The reference was read somewhere inside each bracket: half a width each; it is
-	 * whole ns, and the rate is whole Hz. Each term is rounded up.
+	 * The reference was read somewhere inside each bracket: half a width each; the
+	 * counter is whole ticks, the reference whole ns, the rate whole Hz. Each term
+	 * is rounded up.
 	 */
-	ppb = ((unsigned __int128)(w1 / 2 + w2 / 2 + 1) * RP_NS_PER_S + ticks - 1) / ticks +
+	ppb = ((unsigned __int128)((w1 + 1) / 2 + (w2 + 1) / 2 + 1) * RP_NS_PER_S + ticks - 1) /
+			ticks +
 		(uint64_t)((RP_NS_PER_S + ns - 1) / ns) + (RP_NS_PER_S / 2 + hz - 1) / hz;
 	*ret_hz = hz;
 	*ret_error_ppb = ppb > UINT32_MAX ? UINT32_MAX : (uint32_t)ppb;

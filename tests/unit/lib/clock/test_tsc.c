@@ -43,6 +43,19 @@ rp_clock_fit__any_brackets__true_rate_is_within_the_bound(void)
 	}
 }
 
+/* 10000.99 ticks in 10 ms, each bracket off by three of its five ticks the worst way. */
+static void
+rp_clock_fit__odd_brackets_and_a_cut_tick__bound_holds(void)
+{
+	struct rp_clock_sample a = {1000, 1005, 0}, b = {10995, 11000, 10 * RP_NS_PER_MS};
+	uint64_t hz;
+	uint32_t ppb;
+
+	UT_OK(rp_clock_fit(&a, &b, &hz, &ppb));
+	UT_EQ(hz, 999500);
+	UT_TRUE((1000099 - hz) * UINT64_C(1000000000) / hz < ppb);
+}
+
 static void
 rp_clock_fit__tight_brackets_one_second_apart__bound_is_tight(void)
 {
@@ -254,6 +267,7 @@ rp_host_clock_refine__anchor_far_in_the_past__narrows_the_error(void)
 
 static const struct ut_test tests[] = {
 	UT(rp_clock_fit__any_brackets__true_rate_is_within_the_bound),
+	UT(rp_clock_fit__odd_brackets_and_a_cut_tick__bound_holds),
 	UT(rp_clock_fit__tight_brackets_one_second_apart__bound_is_tight),
 	UT(rp_clock_fit__samples_not_apart__is_refused),
 	UT(rp_clock_fit__hopeless_brackets__bound_saturates),
