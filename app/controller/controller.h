@@ -61,7 +61,7 @@ struct controller {
 	_Atomic uint64_t reports_accepted;
 	_Atomic uint64_t reports_duplicate;
 	_Atomic uint64_t reports_invalid;
-	_Atomic uint64_t reports_refused; /* the store could not take them */
+	_Atomic uint64_t reports_refused; /* for now: no store, no registration yet */
 	_Atomic uint64_t rows;
 };
 
@@ -92,7 +92,7 @@ void plan_put(struct plan_ref *ref);
 /** Add the rows of an accepted report to the windows; takes their histograms. */
 void controller_add_rows(struct controller *c, struct rp_api_report *report);
 
-/** Routes of the two listeners, in api_routes.c. */
+/** Routes of the two listeners, in api.c. */
 extern const struct rp_http_route agent_routes[];
 extern const size_t n_agent_routes;
 extern const struct rp_http_route ui_routes[];

@@ -94,8 +94,9 @@ take_lock(const char *path, int *ret_fd, char *why)
 	if (fd < 0) {
 		snprintf(why, STORE_WHY_MAX, "store %.400s: cannot open %.400s: %s (%s)", path,
 			lock_path, strerror(errno),
-			errno == ENOENT ? "create the directory, or set store"
-					: "make its directory writable, or set store");
+			errno == ENOENT || errno == ENOTDIR
+				? "create the directory, or set store"
+				: "make its directory writable, or set store");
 		return -EIO;
 	}
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {

@@ -269,6 +269,17 @@ class SessionCases(Cases):
             self.stop()
         self.with_controller(body)
 
+    def case_redirect_is_not_followed(self):
+        def body(c):
+            c.answers["PUT /v1/agents"] = lambda kind, request: (302, b"", {"Location": "http://127.0.0.1:1/"})
+            self.start(c.url)
+            self.wait(lambda: "refused with 302: a redirect, which is not followed: name the controller" in self.text(),
+                      "it says so")
+            c.answers.clear()
+            self.wait(lambda: c.of("GET", "/v1/pinglist"), "it goes on when it is answered", 40)
+            self.stop()
+        self.with_controller(body)
+
     def case_leaving_is_repeated_until_it_is_heard(self):
         """A registration under way lands first, a 503 is not the end."""
         def body(c):

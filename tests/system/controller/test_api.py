@@ -598,12 +598,14 @@ def test_example_configuration_is_the_defaults():
     eq(subprocess.run([CONTROLLER, "-t", "-c", path], capture_output=True).returncode, 0)
 
 
-def test_missing_directory_is_an_io_error():
-    done = subprocess.run([CONTROLLER, "--store", "sqlite:/nonexistent/x.db", "--agent-listen",
-                           "127.0.0.1:0", "--ui-listen", "127.0.0.1:0"],
-                          capture_output=True, text=True, timeout=10)
-    eq(done.returncode, 74)
-    assert "/nonexistent/x.db" in done.stderr, done.stderr
+def test_directory_that_does_not_do_is_an_io_error():
+    for path, fix in (("/nonexistent/x.db", "create the directory"), ("/etc/passwd/x.db", "create the directory"),
+                      ("/sys/x.db", "make its directory writable")):
+        done = subprocess.run([CONTROLLER, "--store", "sqlite:" + path, "--agent-listen",
+                               "127.0.0.1:0", "--ui-listen", "127.0.0.1:0"],
+                              capture_output=True, text=True, timeout=10)
+        eq(done.returncode, 74)
+        assert path in done.stderr and fix + ", or set store" in done.stderr, done.stderr
 
 
 def test_stop_is_clean_and_quick():
