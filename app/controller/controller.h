@@ -61,7 +61,7 @@ struct controller {
 	_Atomic uint64_t reports_accepted;
 	_Atomic uint64_t reports_duplicate;
 	_Atomic uint64_t reports_invalid;
-	_Atomic uint64_t reports_refused; /* for now: no store, no registration yet */
+	_Atomic uint64_t reports_refused; /* 503: the sender keeps them */
 	_Atomic uint64_t rows;
 };
 
