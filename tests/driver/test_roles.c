@@ -329,10 +329,63 @@ windows__progress__follows_the_lcores(void)
 	stop_all();
 }
 
+static void
+turn_all_roles(struct end *e)
+{
+	struct worker w = {.n_slices = 1, .slice = {{e->dev, {true, true, true}}}, .clock = &host};
+	struct rp_tsc due;
+	bool has_due;
+
+	worker_turn(&w, rp_host_now(&host), &due, &has_due);
+	drain_results(e);
+	drain_wants(e);
+}
+
+static uint64_t
+received(const struct end *e)
+{
+	return rp_responder_stats(e->dev->responder.responder)->received;
+}
+
+static void
+cq__many_bursts_wait__one_turn_takes_them(void)
+{
+	static const struct place_roles roles = {{1, 1, 1}};
+	const struct timespec nap = {0, 1000000};
+	uint64_t before;
+
+	for (int i = 0; i < 2; i++) {
+		open_end(i, &roles);
+		end[i].dev->prober.remove_next = DEVICE_MAX_TARGETS;
+	}
+	probe(0, 0, 50);
+	for (int i = 0; i < 5000 && end[0].settled[RP_STATE_OK] == 0; i++) {
+		turn_all_roles(&end[0]);
+		turn_all_roles(&end[1]);
+		nanosleep(&nap, NULL);
+	}
+	before = received(&end[1]);
+	/* All hundred are due within 10 ms. */
+	for (uint32_t slot = 1; slot < 101; slot++)
+		probe(0, slot, 100);
+	for (int i = 0; i < 12; i++) {
+		turn_all_roles(&end[0]);
+		nanosleep(&nap, NULL);
+	}
+	UT_EQ_U(received(&end[1]), before);
+	turn_all_roles(&end[1]);
+	UT_TRUE(received(&end[1]) >= before + 100);
+	for (int i = 0; i < 2; i++) {
+		device_close(end[i].dev);
+		free(end[i].dev);
+	}
+}
+
 static const struct ut_test tests[] = {
 	UT(roles__every_placement__all_answered_and_every_target_comes_back),
 	UT(results__nobody_drains_them__newest_dropped_and_no_target_lost),
 	UT(windows__progress__follows_the_lcores),
+	UT(cq__many_bursts_wait__one_turn_takes_them),
 };
 
 int

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <rte_eal.h>
 #include <rte_launch.h>
 
 #include "agent.h"
@@ -26,7 +27,8 @@
 #include "rp_log.h"
 #include "rp_text.h"
 
-#define PPS        4000000u /* more than a lcore can: the pacer skips the rest */
+#define TARGETS    32
+#define PPS        50000u /* of each; the pacer skips what the lcore cannot */
 #define TIMEOUT_MS "20"
 #define NAP_US     500
 
@@ -140,32 +142,47 @@ drain_for(double seconds)
 	} while ((double)ts.tv_sec + (double)ts.tv_nsec / 1e9 < end);
 }
 
+/* The other side's responder as the target of @slot. */
 static void
-probe_peer(unsigned int side)
+put_target(uint32_t slot, const struct rp_target *model)
 {
 	struct device *dev = &agent.device->dev;
 	struct rp_target *t = rp_target_create(64);
-	struct command cmd = {COMMAND_PUT, 0, t};
-	char text[32];
 	struct rp_peer *peer;
-	char line[128];
+
+	if (t == NULL || peers_get(&dev->peers, &model->gid, &peer) != 0)
+		die("no peer");
+	t->slot = slot;
+	t->gid = model->gid;
+	t->qpn = model->qpn;
+	t->qkey = model->qkey;
+	t->generation = model->generation;
+	t->peer = peer;
+	t->period_ticks = agent.clock.rate.hz / PPS;
+	rp_flow_expand(1 + slot, 0, 64, t->label);
+	rp_flow_expand(1 + TARGETS + slot, 0, 64, t->label + 64);
+	if (device_command(dev, (struct command){COMMAND_PUT, slot, t}) != 0)
+		die("no room for a target");
+}
+
+static void
+probe_peer(unsigned int side)
+{
+	const struct device *dev = &agent.device->dev;
+	struct rp_target model = {0};
+	char text[32], line[128];
 
 	printf("qpn %u qkey %u generation %u\n", dev->qp[RP_ROLE_RESPONDER]->qpn,
 		dev->qp[RP_ROLE_RESPONDER]->qkey, dev->generation);
 	fflush(stdout);
 	if (fgets(line, sizeof(line), stdin) == NULL ||
-		sscanf(line, "qpn %u qkey %u generation %u", &t->qpn, &t->qkey, &t->generation) !=
-			3)
+		sscanf(line, "qpn %u qkey %u generation %u", &model.qpn, &model.qkey,
+			&model.generation) != 3)
 		die("no peer on standard input");
 	snprintf(text, sizeof(text), "10.9.0.%u", 2 - side);
-	rp_gid_parse(text, &t->gid);
-	if (peers_get(&dev->peers, &t->gid, &peer) != 0)
-		die("no peer");
-	t->peer = peer;
-	t->period_ticks = agent.clock.rate.hz / PPS;
-	rp_flow_expand(1, 0, 64, t->label);
-	rp_flow_expand(2, 0, 64, t->label + 64);
-	device_command(dev, cmd);
+	rp_gid_parse(text, &model.gid);
+	for (uint32_t slot = 0; slot < TARGETS; slot++)
+		put_target(slot, &model);
 }
 
 struct frames {
@@ -225,5 +242,7 @@ main(int argc, char **argv)
 	drain_for(1);
 	atomic_store(&agent.stop_workers, true);
 	rte_eal_mp_wait_lcore();
+	device_close(&agent.device->dev);
+	rte_eal_cleanup();
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * One side of a throughput pair: bench_softroce EAL_ARGS -- ROLE SECONDS [QPN]
+ * One side of a throughput pair: bench_softroce EAL_ARGS -- ROLE SECONDS WINDOW [QPN]
  *
  *   responder  softroce; answers every datagram; prints its QPN first
  *   prober     softroce; keeps WINDOW datagrams to QPN in flight
@@ -26,17 +26,18 @@
 #include "rp_text.h"
 #include "softroce_icrc.h"
 
-#define DEVICE "net_memif0"
-#define WINDOW 32
-#define BURST  32
-#define QKEY   0x22222222u
-#define EVENTS 64
+#define DEVICE     "net_memif0"
+#define WINDOW_MAX 512
+#define BURST      32
+#define QKEY       0x22222222u
+#define EVENTS     64
 
 struct bench {
 	struct rp_host_clock clock;
 	uint64_t rx;
 	uint64_t tx;
 	unsigned int seconds;
+	uint32_t window;
 	/* softroce */
 	bool is_prober;
 	uint32_t qpn;
@@ -137,7 +138,7 @@ turn_softroce(struct bench *b)
 {
 	static const uint8_t payload[RP_PAYLOAD_LEN] = {1};
 	static struct rp_ev ev[EVENTS];
-	struct rp_tx answer[EVENTS], probe[WINDOW];
+	struct rp_tx answer[EVENTS], probe[WINDOW_MAX];
 	uint16_t n, n_answers = 0, n_probes = 0;
 
 	n = rp_port_poll(b->port, ev, EVENTS);
@@ -155,7 +156,7 @@ turn_softroce(struct bench *b)
 	send_all(b, RP_ROLE_RESPONDER, answer, n_answers);
 	if (!b->is_prober || !rp_peer_is_ready(b->peer))
 		return;
-	while (b->in_flight + n_probes < WINDOW)
+	while (b->in_flight + n_probes < b->window)
 		probe[n_probes++] = datagram(b, payload, b->qpn, QKEY);
 	send_all(b, RP_ROLE_PROBER, probe, n_probes);
 }
@@ -204,18 +205,18 @@ put_on_wire(struct bench *b)
 		.qkey = QKEY,
 	};
 	const uint8_t payload[RP_PAYLOAD_LEN] = {1};
-	struct rte_mbuf *m[WINDOW];
+	struct rte_mbuf *m[WINDOW_MAX];
 	uint16_t sent = 0;
 
-	must(rte_pktmbuf_alloc_bulk(b->pool, m, WINDOW), "buffers");
-	for (size_t i = 0; i < WINDOW; i++) {
+	must(rte_pktmbuf_alloc_bulk(b->pool, m, b->window), "buffers");
+	for (size_t i = 0; i < b->window; i++) {
 		m[i]->data_len = (uint16_t)rp_roce_build(
 			rte_pktmbuf_mtod(m[i], uint8_t *), &f, payload, sizeof(payload));
 		m[i]->pkt_len = m[i]->data_len;
 	}
 	wait_for_link(b->port_id);
-	while (!stopped && sent < WINDOW)
-		sent += rte_eth_tx_burst(b->port_id, 0, m + sent, (uint16_t)(WINDOW - sent));
+	while (!stopped && sent < b->window)
+		sent += rte_eth_tx_burst(b->port_id, 0, m + sent, (uint16_t)(b->window - sent));
 }
 
 /* @return false when the ICRC is wrong */
@@ -284,7 +285,7 @@ int
 main(int argc, char **argv)
 {
 	static struct bench b;
-	int64_t seconds = 0, qpn = 0;
+	int64_t seconds = 0, window = 0, qpn = 0;
 	const char *role;
 	int used;
 
@@ -292,15 +293,17 @@ main(int argc, char **argv)
 	must(used, "rte_eal_init");
 	argc -= used;
 	argv += used;
-	if (argc < 3 || rp_text_i64(argv[2], 1, 3600, &seconds) != 0 ||
-		(argc > 3 && rp_text_i64(argv[3], 0, 0xFFFFFF, &qpn) != 0)) {
-		fprintf(stderr, "usage: bench_softroce EAL_ARGS -- ROLE SECONDS [QPN]\n");
+	if (argc < 4 || rp_text_i64(argv[2], 1, 3600, &seconds) != 0 ||
+		rp_text_i64(argv[3], 1, WINDOW_MAX, &window) != 0 ||
+		(argc > 4 && rp_text_i64(argv[4], 0, 0xFFFFFF, &qpn) != 0)) {
+		fprintf(stderr, "usage: bench_softroce EAL_ARGS -- ROLE SECONDS WINDOW [QPN]\n");
 		return 64;
 	}
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
 	role = argv[1];
 	b.seconds = (unsigned int)seconds;
+	b.window = (uint32_t)window;
 	b.qpn = (uint32_t)qpn;
 	rp_host_clock_init(&b.clock, 50, "");
 	if (strcmp(role, "prober") == 0 || strcmp(role, "responder") == 0) {
