@@ -8,6 +8,7 @@
 
 #include "rp_base.h"
 #include "rp_gid.h"
+#include "rp_http_url.h"
 #include "rp_text.h"
 
 #include "place.h"
@@ -192,7 +193,7 @@ check(const void *any, char *why)
 	for (size_t i = 0; i < conf->controller_addr.n; i++) {
 		const char *url = conf->controller_addr.text[i];
 
-		if (strncmp(url, "http://", 7) != 0) {
+		if (strncmp(url, "http://", 7) != 0 || rp_http_url_check(url) != 0) {
 			snprintf(why, RP_OPT_WHY_MAX,
 				"controller_addr: '%s' is not valid, want http://HOST:PORT", url);
 			return -EINVAL;

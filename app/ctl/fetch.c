@@ -65,6 +65,11 @@ explain(const char *url, const struct outcome *out)
 	struct rp_json *doc = NULL;
 	char message[256] = "no reason given";
 
+	if (out->status >= 300 && out->status < 400)
+		return ctl_fail(CTL_EX_REFUSED,
+			"%s: %d: a redirect, which is not followed: set --controller to where it leads",
+			url, out->status);
+
 	if (rp_json_parse(rp_buf_text(&out->body), out->body.len, &doc, &err) == 0) {
 		struct rp_json_at root = rp_json_root(doc, &err), error;
 
@@ -88,6 +93,9 @@ ctl_get(const struct ctl *ctl, const char *path, struct rp_buf *ret_body)
 	size_t base_len = strlen(ctl->controller);
 	int rc;
 
+	if (rp_http_url_check(ctl->controller) == -EINVAL)
+		return ctl_fail(CTL_EX_USAGE, "controller '%s' is not valid, want http://HOST:PORT",
+			ctl->controller);
 	while (base_len > 0 && ctl->controller[base_len - 1] == '/')
 		base_len--;
 	rp_buf_add(&url, ctl->controller, base_len);
@@ -105,9 +113,7 @@ ctl_get(const struct ctl *ctl, const char *path, struct rp_buf *ret_body)
 	while (rc == 0 && rp_http_client_busy(client) > 0)
 		rc = rp_http_client_poll(client, TOTAL_MS);
 	rp_http_client_destroy(client);
-	if (rc == -EINVAL)
-		rc = ctl_fail(CTL_EX_USAGE, "'%s' is no http:// or https:// URL", ctl->controller);
-	else if (rc != 0 || out.status == 0)
+	if (rc != 0 || out.status == 0)
 		rc = ctl_fail(CTL_EX_UNAVAILABLE,
 			"no answer from %s: %s (set --controller or RPINGMESH_CTL_CONTROLLER)",
 			ctl->controller, out.error);

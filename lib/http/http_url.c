@@ -2,10 +2,43 @@
 
 #include "rp_http_url.h"
 
+#include <curl/curl.h>
 #include <errno.h>
 #include <string.h>
 
 #include "rp_text.h"
+
+static bool
+has_part(CURLU *parsed, CURLUPart part)
+{
+	char *text = NULL;
+	bool has = curl_url_get(parsed, part, &text, 0) == CURLUE_OK;
+
+	curl_free(text);
+	return has;
+}
+
+int
+rp_http_url_check(const char *url)
+{
+	CURLU *parsed = curl_url();
+	char *scheme = NULL, *port = NULL;
+	bool is_good;
+
+	if (parsed == NULL)
+		return -ENOMEM;
+	is_good = curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK &&
+		curl_url_get(parsed, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+		(strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
+		!has_part(parsed, CURLUPART_QUERY) && !has_part(parsed, CURLUPART_FRAGMENT) &&
+		!has_part(parsed, CURLUPART_USER) && !has_part(parsed, CURLUPART_PASSWORD) &&
+		(curl_url_get(parsed, CURLUPART_PORT, &port, 0) != CURLUE_OK ||
+			strcmp(port, "0") != 0);
+	curl_free(scheme);
+	curl_free(port);
+	curl_url_cleanup(parsed);
+	return is_good ? 0 : -EINVAL;
+}
 
 static bool
 is_unreserved(unsigned char c)

@@ -15,6 +15,13 @@
 
 #include "rp_buf.h"
 
+/**
+ * Is @p url the address of a server: http or https, a host, no query, no fragment,
+ * no user, a port of 1..65535 if any? A path may follow.
+ * @return 0, -EINVAL, -ENOMEM
+ */
+int rp_http_url_check(const char *url);
+
 /** Add @p text with everything but unreserved characters encoded: a path segment or a value. */
 void rp_http_url_add(struct rp_buf *url, const char *text);
 

@@ -12,6 +12,7 @@
 
 #include "json_scan.h"
 #include "rp_base.h"
+#include "rp_text.h"
 
 struct rp_json {
 	cJSON *root;
@@ -25,41 +26,50 @@ refuse(struct rp_json_err *reterr, const char *message)
 	return -EINVAL;
 }
 
-static const char *
-check_members(const cJSON *object)
+/* The key is a stranger's: only what can be shown is. */
+static int
+refuse_twice(struct rp_json_err *reterr, const char *key)
+{
+	if (strlen(key) >= sizeof(reterr->field) || !rp_text_is_printable_utf8(key, strlen(key)))
+		return refuse(reterr, "duplicate key");
+	refuse(reterr, "duplicate key");
+	snprintf(reterr->field, sizeof(reterr->field), "%s", key);
+	return -EINVAL;
+}
+
+static int
+check_members(const cJSON *object, struct rp_json_err *reterr)
 {
 	const cJSON *a, *b;
 	size_t n = 0;
 
 	cJSON_ArrayForEach(a, object) {
 		if (++n > RP_JSON_MEMBERS_MAX)
-			return "too many members in an object";
+			return refuse(reterr, "too many members in an object");
 		for (b = object->child; b != a; b = b->next)
 			if (strcmp(a->string, b->string) == 0)
-				return "duplicate key";
+				return refuse_twice(reterr, a->string);
 	}
-	return NULL;
+	return 0;
 }
 
 /* Recursion is bounded: the scan has limited the depth. */
-static const char *
-check_tree(const cJSON *item)
+static int
+check_tree(const cJSON *item, struct rp_json_err *reterr)
 {
-	const char *wrong = NULL;
 	const cJSON *child;
+	int rc = 0;
 
 	if (cJSON_IsNumber(item) && !isfinite(item->valuedouble))
-		return "number out of range";
+		return refuse(reterr, "number out of range");
 	if (cJSON_IsObject(item))
-		wrong = check_members(item);
-	if (wrong != NULL)
-		return wrong;
+		rc = check_members(item, reterr);
 	cJSON_ArrayForEach(child, item) {
-		wrong = check_tree(child);
-		if (wrong != NULL)
-			return wrong;
+		if (rc != 0)
+			break;
+		rc = check_tree(child, reterr);
 	}
-	return NULL;
+	return rc;
 }
 
 static bool
@@ -76,6 +86,7 @@ rp_json_parse(const char *text, size_t len, struct rp_json **ret_doc, struct rp_
 	const char *end = NULL;
 	const char *wrong = json_scan(text, len, RP_JSON_DEPTH_MAX);
 	struct rp_json *doc;
+	int rc;
 
 	if (wrong != NULL)
 		return refuse(reterr, wrong);
@@ -84,14 +95,14 @@ rp_json_parse(const char *text, size_t len, struct rp_json **ret_doc, struct rp_
 		return -ENOMEM;
 	doc->root = cJSON_ParseWithLengthOpts(text, len, &end, false);
 	if (doc->root == NULL)
-		wrong = "not valid JSON";
+		rc = refuse(reterr, "not valid JSON");
 	else if (!only_blanks(end, text + len))
-		wrong = "bytes behind the JSON value";
+		rc = refuse(reterr, "bytes behind the JSON value");
 	else
-		wrong = check_tree(doc->root);
-	if (wrong != NULL) {
+		rc = check_tree(doc->root, reterr);
+	if (rc != 0) {
 		rp_json_free(doc);
-		return refuse(reterr, wrong);
+		return rc;
 	}
 	*ret_doc = doc;
 	return 0;

@@ -155,6 +155,11 @@ def eq(got, want, what=""):
     assert got == want, "%s: got %r, want %r" % (what, got, want)
 
 
+def pair(c):
+    eq(c.call("PUT", "/v1/agents/a", agent("host-a", ips=["10.0.0.1"])).status, 200)
+    eq(c.call("PUT", "/v1/agents/b", agent("host-b", ips=["10.0.0.2"])).status, 200)
+
+
 def main(names):
     passed = failed = skipped = 0
     only = sys.argv[1:]

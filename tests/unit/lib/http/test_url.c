@@ -55,7 +55,27 @@ decode__length__is_a_hard_end(void)
 	UT_STR(text, "");
 }
 
+static void
+check__address_of_a_server__and_nothing_else(void)
+{
+	static const char *const good[] = {"http://a", "http://a/", "https://a:1/base",
+		"http://[::1]:65535", "http://[fe80::1]", "http://10.0.0.1:8080",
+		"http://controller.example"};
+	static const char *const bad[] = {"", "a", "a:80", "ftp://a", "http://", "http://:80",
+		"http://a:0", "http://a:65536", "http://a:x", "http://a:-1", "http://[::1",
+		"http://a b", "http://a/?x=1", "http://a/#x", "http://u@a", "http://u:p@a",
+		"file:///etc/passwd", " http://a", "http://a\n"};
+
+	for (size_t i = 0; i < RP_ARRAY_LEN(good); i++)
+		if (!UT_EQ(rp_http_url_check(good[i]), 0))
+			printf("good %zu: %s\n", i, good[i]);
+	for (size_t i = 0; i < RP_ARRAY_LEN(bad); i++)
+		if (!UT_EQ(rp_http_url_check(bad[i]), -EINVAL))
+			printf("bad %zu: %s\n", i, bad[i]);
+}
+
 static const struct ut_test tests[] = {
+	UT(check__address_of_a_server__and_nothing_else),
 	UT(url__any_text__survives_the_round_trip),
 	UT(decode__what_is_not_a_url__is_refused),
 	UT(decode__length__is_a_hard_end),

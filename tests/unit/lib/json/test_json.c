@@ -59,6 +59,22 @@ parse__what_others_let_through__is_refused_by_name(void)
 }
 
 static void
+parse__duplicate_key__is_named_if_it_can_be_shown(void)
+{
+	char text[512];
+	struct rp_json *doc = NULL;
+
+	UT_EQ(parse("{\"x\":{\"rate\":1,\"rate\":1}}", &doc), -EINVAL);
+	UT_STR(err.field, "rate");
+	UT_EQ(parse("{\"\\u001b[2J\":1,\"\\u001b[2J\":1}", &doc), -EINVAL);
+	UT_STR(err.field, "");
+	snprintf(text, sizeof(text), "{\"%0200d\":1,\"%0200d\":1}", 0, 0);
+	UT_EQ(parse(text, &doc), -EINVAL);
+	UT_STR(err.field, "");
+	UT_STR(err.message, "duplicate key");
+}
+
+static void
 parse__escaped_backslash_before_u0000__is_text(void)
 {
 	struct rp_json *doc = NULL;
@@ -227,6 +243,7 @@ enumeration__unknown_word__lists_the_choices(void)
 
 static const struct ut_test tests[] = {
 	UT(parse__what_others_let_through__is_refused_by_name),
+	UT(parse__duplicate_key__is_named_if_it_can_be_shown),
 	UT(parse__escaped_backslash_before_u0000__is_text),
 	UT(parse__a_nul_byte_inside__is_refused),
 	UT(parse__depth_limit__is_exact),
